@@ -1,0 +1,132 @@
+"""Domain events: what changed, told once to everyone who listens.
+
+A listener gets every event published after it subscribed, in order. Nothing here knows a loop or a thread: publish
+on the loop that the listeners run on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+class DomainEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every event.
+
+    Attributes:
+        revision: the gateway's snapshot number after the event; grows by one per change, starts at 0.
+    """
+
+    revision: int
+
+
+class StoreReading(DomainEvent, frozen=True, kw_only=True):
+    """A store is being read; its rows follow in slices.
+
+    Attributes:
+        store_path: the store's path, as text.
+        bytes_total: size of the file in bytes.
+    """
+
+    store_path: str
+    bytes_total: int
+
+
+class RowsRead(DomainEvent, frozen=True, kw_only=True):
+    """The next slice of a store's rows is in the snapshot.
+
+    Attributes:
+        store_path: the store's path.
+        first: index of the slice's first row within its store.
+        count: number of rows in the slice.
+        done: whether the store is complete with this slice.
+    """
+
+    store_path: str
+    first: int
+    count: int
+    done: bool
+
+
+class StoreChanged(DomainEvent, frozen=True, kw_only=True):
+    """A store was read again because its file changed.
+
+    Attributes:
+        store_path: the store's path.
+        changed: keys whose rows differ or are new.
+        removed: keys that are gone.
+    """
+
+    store_path: str
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+class StoreDamaged(DomainEvent, frozen=True, kw_only=True):
+    """A store cannot be read. Its sessions are unknown, not absent.
+
+    Attributes:
+        store_path: the store's path.
+        reason: one sentence with the place.
+    """
+
+    store_path: str
+    reason: str
+
+
+class FactsRead(DomainEvent, frozen=True, kw_only=True):
+    """Facts about transcripts (path, size, time) of one store are in the snapshot.
+
+    Attributes:
+        store_path: the store's path.
+        keys: the rows they belong to.
+    """
+
+    store_path: str
+    keys: tuple[str, ...]
+
+
+class Closed(DomainEvent, frozen=True, kw_only=True):
+    """The gateway is closing; no event follows."""
+
+
+class EventBus:
+    """Hands every published event to every open subscription, in order."""
+
+    def __init__(self) -> None:
+        self._queues: list[asyncio.Queue[DomainEvent]] = []
+        self._closed = False
+
+    def publish(self, event: DomainEvent) -> None:
+        """Queue ``event`` for each subscription; never blocks."""
+        if isinstance(event, Closed):
+            self._closed = True
+        for queue in self._queues:
+            queue.put_nowait(event)
+
+    def subscribe(self) -> AsyncIterator[DomainEvent]:
+        """Iterate over the events from now on; ends after ``Closed``.
+
+        The subscription starts with this call, not with the first ``await``, so nothing published in between is lost.
+        """
+        queue: asyncio.Queue[DomainEvent] = asyncio.Queue()
+        if not self._closed:
+            self._queues.append(queue)
+        return self._drain(queue)
+
+    async def _drain(self, queue: asyncio.Queue[DomainEvent]) -> AsyncIterator[DomainEvent]:
+        if queue not in self._queues:
+            return
+        try:
+            while True:
+                event = await queue.get()
+                yield event
+                if isinstance(event, Closed):
+                    return
+        finally:
+            self._queues.remove(queue)
