@@ -1,7 +1,7 @@
 """Domain events: what changed, told once to everyone who listens.
 
-A listener gets every event published after it subscribed, in order. Nothing here knows a loop or a thread: publish
-on the loop that the listeners run on.
+A listener gets every event published after it subscribed, in order. Each room defines the events that tell of its own
+things as subclasses of ``DomainEvent``. Nothing here knows a thread: publish on the loop that the listeners run on.
 """
 
 from __future__ import annotations
@@ -23,72 +23,6 @@ class DomainEvent(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     revision: int
-
-
-class StoreReading(DomainEvent, frozen=True, kw_only=True):
-    """A store is being read; its rows follow in slices.
-
-    Attributes:
-        store_path: the store's path, as text.
-        bytes_total: size of the file in bytes.
-    """
-
-    store_path: str
-    bytes_total: int
-
-
-class RowsRead(DomainEvent, frozen=True, kw_only=True):
-    """The next slice of a store's rows is in the snapshot.
-
-    Attributes:
-        store_path: the store's path.
-        first: index of the slice's first row within its store.
-        count: number of rows in the slice.
-        done: whether the store is complete with this slice.
-    """
-
-    store_path: str
-    first: int
-    count: int
-    done: bool
-
-
-class StoreChanged(DomainEvent, frozen=True, kw_only=True):
-    """A store was read again because its file changed.
-
-    Attributes:
-        store_path: the store's path.
-        changed: keys whose rows differ or are new.
-        removed: keys that are gone.
-    """
-
-    store_path: str
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-
-
-class StoreDamaged(DomainEvent, frozen=True, kw_only=True):
-    """A store cannot be read. Its sessions are unknown, not absent.
-
-    Attributes:
-        store_path: the store's path.
-        reason: one sentence with the place.
-    """
-
-    store_path: str
-    reason: str
-
-
-class FactsRead(DomainEvent, frozen=True, kw_only=True):
-    """Facts about transcripts (path, size, time) of one store are in the snapshot.
-
-    Attributes:
-        store_path: the store's path.
-        keys: the rows they belong to.
-    """
-
-    store_path: str
-    keys: tuple[str, ...]
 
 
 class Closed(DomainEvent, frozen=True, kw_only=True):

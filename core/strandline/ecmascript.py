@@ -1,0 +1,58 @@
+"""What JavaScript does where Python does otherwise.
+
+The real program is JavaScript; rules that rest on its text and number habits are kept here once, so that a key is
+trimmed or a row ordered the way that program does it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+
+# WhiteSpace and LineTerminator of ECMA-262; str.strip() also removes U+001C–1F and U+0085, and keeps U+FEFF.
+_SPACE = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+_MAX_ARRAY_INDEX = 2**32 - 2
+
+
+def trim(text: str) -> str:
+    """Return ``text`` as ``String.prototype.trim`` does."""
+    return text.strip(_SPACE)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Tell whether a decoded JSON value is a number; in Python ``True`` is one, in JavaScript it is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_finite_number(value: object) -> TypeGuard[int | float]:
+    """Tell whether ``Number.isFinite`` holds for a decoded JSON value."""
+    return is_number(value) and math.isfinite(value)
+
+
+def round_half_up(value: float) -> int:
+    """Return ``Math.round``: halves go up, towards positive infinity."""
+    return math.floor(value + 0.5)
+
+
+def property_order(keys: Iterable[str]) -> list[str]:
+    """Order ``keys`` as an object created from them would list them: integer-like keys first, ascending."""
+    listed = list(keys)
+    indices = [key for key in listed if _is_array_index(key)]
+    if not indices:
+        return listed
+    chosen = set(indices)
+    return sorted(indices, key=int) + [key for key in listed if key not in chosen]
+
+
+def _is_array_index(key: str) -> bool:
+    return _ARRAY_INDEX.fullmatch(key) is not None and int(key) <= _MAX_ARRAY_INDEX

@@ -1,0 +1,91 @@
+"""The one interface that front ends know: queries return frozen records, one stream of events tells the rest.
+
+    async with open_gateway(path) as gateway:
+        table = await gateway.sessions("kind:cron age>7d")
+
+``Gateway`` is the protocol; ``open_gateway`` opens a state directory and observes it. Nothing is ever written there.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from strandline.events import DomainEvent
+    from strandline.listing import ListingRequest, SessionListing, StatusReport
+    from strandline.rows import DirectoryView
+    from strandline.settings.effective import Settings
+    from strandline.state.discovery import Environment
+    from strandline.tables import FileTable, SessionTable
+
+
+class Gateway(Protocol):
+    """What a front end may ask. Every query waits until what it needs has been read."""
+
+    @property
+    def view(self) -> DirectoryView:
+        """The directory as known right now; never waits."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The effective settings, each value with where it came from."""
+        ...
+
+    def events(self) -> AsyncIterator[DomainEvent]:
+        """Subscribe: every event from this call on, in order, until the gateway closes.
+
+        Subscribe before the first ``await`` after opening and no slice of the first load is missed.
+        """
+        ...
+
+    async def sessions(self, filter_text: str = "") -> SessionTable:
+        """Return every row with its facts, newest first, narrowed by a filter expression.
+
+        Raises:
+            BadRequest: the expression is wrong; the sentence names column and expectation.
+        """
+        ...
+
+    async def listing(self, request: ListingRequest) -> SessionListing:
+        """Return what ``openclaw sessions --json`` answers (spec 2026.5 §13.1)."""
+        ...
+
+    async def status(self) -> StatusReport:
+        """Return the ``sessions`` block of ``openclaw status --json`` (spec 2026.5 §13.2)."""
+        ...
+
+    async def files(self) -> FileTable:
+        """Return every file below the sessions directories with class and standing."""
+        ...
+
+    async def refresh(self) -> None:
+        """Look at the stores again; what changed is read once and told as events."""
+        ...
+
+
+@asynccontextmanager
+async def open_gateway(
+    path: Path | str | None = None, *, environment: Environment | None = None
+) -> AsyncIterator[Gateway]:
+    """Open a state directory and observe it.
+
+    Args:
+        path: the state directory; without it the one that the real program would use is found.
+        environment: variables, home and clock to go by; the process's own when left out.
+
+    Raises:
+        EnvironmentFault: the directory is missing, is a file, or may not be read.
+    """
+    from strandline.local_gateway import LocalGateway
+    from strandline.state.discovery import Environment
+
+    gateway = await LocalGateway.open(path, environment or Environment.of_process())
+    try:
+        yield gateway
+    finally:
+        await gateway.close()

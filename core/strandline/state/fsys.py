@@ -1,0 +1,215 @@
+"""The one module that touches files: bounded reads, identities, listings, names that are safe on every system.
+
+Readers open, read and close; no handle is kept on a file of a directory that we do not own, since an open file blocks
+its owner's rename on Windows. Nothing in this module writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ntpath
+import os
+import posixpath
+import re
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from strandline.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_WINDOWS_DRIVE = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\)")
+_RESERVED_ON_WINDOWS = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.IGNORECASE)
+_NOT_IN_A_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+_LONGEST_NAME = 255
+
+
+class FileIdentity(msgspec.Struct, frozen=True):
+    """What tells whether a file is still the one that was read.
+
+    Attributes:
+        size: bytes.
+        mtime_ns: last modification, nanoseconds since the epoch.
+        inode: file number within its device; 0 where the file system has none.
+        device: device number.
+    """
+
+    size: int
+    mtime_ns: int
+    inode: int
+    device: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileIdentity:
+        """Take the identity from a stat result."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
+    @property
+    def mtime_ms(self) -> int:
+        """Last modification in milliseconds since the epoch."""
+        return self.mtime_ns // 1_000_000
+
+
+class FileEntry(msgspec.Struct, frozen=True):
+    """One name in a directory.
+
+    Attributes:
+        name: the file's name, without a directory.
+        size: bytes; what a link itself takes, not its target.
+        allocated: bytes that the file takes on disk, where the system tells; else ``size``.
+        mtime_ms: last modification in milliseconds since the epoch.
+        inode: file number, to count hard links once; 0 where there is none.
+        is_file: a regular file (links and directories are not).
+        is_dir: a directory (a link to one is not).
+    """
+
+    name: str
+    size: int
+    allocated: int
+    mtime_ms: int
+    inode: int
+    is_file: bool
+    is_dir: bool
+
+
+def identify(path: Path) -> FileIdentity | None:
+    """Return the identity of the file behind ``path``, or ``None`` when there is none.
+
+    Raises:
+        EnvironmentFault: the system does not let us ask.
+    """
+    try:
+        return FileIdentity.of(path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise EnvironmentFault.of(error, path, "look at") from error
+
+
+def read_bytes(path: Path) -> tuple[bytes, FileIdentity]:
+    """Read a whole file together with the identity it had when it was opened.
+
+    The read is repeated when the file changed under it, so that bytes and identity belong together.
+
+    Raises:
+        EnvironmentFault: missing, no permission, a directory, or changing faster than it can be read.
+    """
+    try:
+        for _ in range(4):
+            with path.open("rb") as file:
+                before = FileIdentity.of(os.fstat(file.fileno()))
+                data = file.read()
+                after = FileIdentity.of(os.fstat(file.fileno()))
+            if before == after and len(data) == after.size:
+                return data, after
+    except OSError as error:
+        raise EnvironmentFault.of(error, path, "read") from error
+    raise EnvironmentFault(f"Cannot read {path}: it changes faster than it can be read; try again in a moment.")
+
+
+def read_range(path: Path, offset: int, length: int) -> bytes:
+    """Read at most ``length`` bytes from ``offset``.
+
+    Raises:
+        EnvironmentFault: missing, no permission, or a directory.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(length)
+    except OSError as error:
+        raise EnvironmentFault.of(error, path, "read") from error
+
+
+def list_directory(directory: Path) -> tuple[FileEntry, ...]:
+    """List a directory without following links; ``()`` when it does not exist.
+
+    Raises:
+        EnvironmentFault: no permission, or a file in its place.
+    """
+    try:
+        return tuple(_entries(directory))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise EnvironmentFault.of(error, directory, "list") from error
+
+
+def check_directory(directory: Path) -> None:
+    """Make sure that ``directory`` is a directory that can be listed.
+
+    Raises:
+        EnvironmentFault: missing, a file in its place, or no permission; the sentence says which.
+    """
+    try:
+        with os.scandir(directory) as entries:
+            next(entries, None)
+    except OSError as error:
+        # Windows reports a file in a directory's place as EINVAL.
+        if error.errno == errno.EINVAL and directory.is_file():
+            error = NotADirectoryError(errno.ENOTDIR, "Not a directory")
+        raise EnvironmentFault.of(error, directory, "open") from error
+
+
+def is_within(path: Path, directory: Path) -> bool:
+    """Tell whether ``path`` leads into ``directory`` once every link is followed."""
+    try:
+        real, base = os.path.realpath(path), os.path.realpath(directory)
+    except (OSError, ValueError):
+        return False
+    with contextlib.suppress(ValueError):
+        return os.path.commonpath([real, base]) == base
+    return False
+
+
+def foreign_name(path_text: str) -> str | None:
+    """Return the last name of a path as another system would split it, or ``None`` for a path of this system.
+
+    ``C:\\Users\\op\\x.jsonl`` is one odd file name on POSIX; it is a path from Windows all the same.
+    """
+    if os.name != "nt" and _WINDOWS_DRIVE.match(path_text):
+        return ntpath.basename(path_text)
+    if os.name == "nt" and path_text.startswith("/"):
+        return posixpath.basename(path_text)
+    return None
+
+
+def refused_name(name: str) -> str | None:
+    """Say why ``name`` must not become a file name on every system, or return ``None`` when it may.
+
+    ``abc:x.jsonl`` is an alternate stream on NTFS, ``CON`` a device; a trailing dot or space vanishes.
+    """
+    if not name or name in {".", ".."}:
+        return "it is empty or a directory link"
+    if _NOT_IN_A_NAME.search(name):
+        return "it has a character that Windows does not allow in names"
+    if name[-1] in ". ":
+        return "it ends in a dot or a space"
+    if _RESERVED_ON_WINDOWS.fullmatch(name):
+        return "it is the name of a device on Windows"
+    if len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+        return f"it is longer than {_LONGEST_NAME} bytes"
+    return None
+
+
+def _entries(directory: Path) -> Iterator[FileEntry]:
+    with os.scandir(directory) as found:
+        for entry in found:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            yield FileEntry(
+                name=entry.name,
+                size=status.st_size,
+                allocated=getattr(status, "st_blocks", -1) * 512 if hasattr(status, "st_blocks") else status.st_size,
+                mtime_ms=status.st_mtime_ns // 1_000_000,
+                inode=status.st_ino,
+                is_file=stat.S_ISREG(status.st_mode),
+                is_dir=stat.S_ISDIR(status.st_mode),
+            )
