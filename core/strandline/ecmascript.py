@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 # WhiteSpace and LineTerminator of ECMA-262; str.strip() also removes U+001C–1F and U+0085, and keeps U+FEFF.
 _SPACE = (
@@ -35,8 +35,13 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def is_finite_number(value: object) -> TypeGuard[int | float]:
-    """Tell whether ``Number.isFinite`` holds for a decoded JSON value."""
-    return is_number(value) and math.isfinite(value)
+    """Tell whether ``Number.isFinite`` holds for a decoded JSON value; integers beyond a double are infinite there."""
+    if not is_number(value):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def round_half_up(value: float) -> int:
@@ -56,3 +61,28 @@ def property_order(keys: Iterable[str]) -> list[str]:
 
 def _is_array_index(key: str) -> bool:
     return _ARRAY_INDEX.fullmatch(key) is not None and int(key) <= _MAX_ARRAY_INDEX
+
+
+def number_text(value: float) -> str:
+    """Return ``String(value)`` for a JSON number: exponents only below 1e-6 and from 1e21 on."""
+    try:
+        double = float(value)
+    except OverflowError:
+        return "Infinity" if value > 0 else "-Infinity"
+    if not math.isfinite(double):
+        return "NaN" if math.isnan(double) else ("Infinity" if double > 0 else "-Infinity")
+    size = abs(double)
+    if size >= _FIRST_EXPONENT or 0 < size < _LAST_PLAIN:
+        mantissa, _, exponent = repr(double).partition("e")
+        return f"{mantissa}e{int(exponent):+d}" if exponent else mantissa
+    if double.is_integer() and size < _FIRST_INEXACT:
+        return str(int(double))
+    from decimal import Decimal  # noqa: PLC0415 - costs every start what few numbers need
+
+    text = repr(double)
+    return f"{Decimal(text):f}" if "e" in text else text
+
+
+_FIRST_INEXACT = 2**53
+_FIRST_EXPONENT = 1e21
+_LAST_PLAIN = 1e-6

@@ -11,6 +11,9 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from strandline.local_gateway import LocalGateway
+from strandline.state.discovery import Environment
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
@@ -19,8 +22,8 @@ if TYPE_CHECKING:
     from strandline.listing import ListingRequest, SessionListing, StatusReport
     from strandline.rows import DirectoryView
     from strandline.settings.effective import Settings
-    from strandline.state.discovery import Environment
     from strandline.tables import FileTable, SessionTable
+    from strandline.work.worker import Worker
 
 
 class Gateway(Protocol):
@@ -70,21 +73,25 @@ class Gateway(Protocol):
 
 @asynccontextmanager
 async def open_gateway(
-    path: Path | str | None = None, *, environment: Environment | None = None
+    path: Path | str | None = None,
+    *,
+    environment: Environment | None = None,
+    worker: Worker | None = None,
+    eager: bool = True,
 ) -> AsyncIterator[Gateway]:
     """Open a state directory and observe it.
 
     Args:
         path: the state directory; without it the one that the real program would use is found.
         environment: variables, home and clock to go by; the process's own when left out.
+        worker: a worker process that decodes stores above 2 MB, for callers whose loop must never wait; without one
+            they are decoded in threads.
+        eager: start reading everything at once; otherwise each query reads what it needs.
 
     Raises:
         EnvironmentFault: the directory is missing, is a file, or may not be read.
     """
-    from strandline.local_gateway import LocalGateway
-    from strandline.state.discovery import Environment
-
-    gateway = await LocalGateway.open(path, environment or Environment.of_process())
+    gateway = await LocalGateway.open(path, environment or Environment.of_process(), worker=worker, eager=eager)
     try:
         yield gateway
     finally:

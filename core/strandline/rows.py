@@ -24,6 +24,7 @@ class SessionRow(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         key: the session key exactly as stored.
         canonical_key: the spelling under which the real program looks the key up.
         agent_id: the agent that the row counts for.
+        scoped: whether the key itself names that agent; otherwise it is the store's.
         kind: the kind ``openclaw sessions`` prints.
         shape: what the key says by itself; finer than ``kind``.
         name: what to call the session: its label, display name or subject, else what the key says.
@@ -40,6 +41,7 @@ class SessionRow(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         total_tokens_fresh: whether the store vouches for ``total_tokens``.
         context_window: tokens the model's context holds, as the real program's list resolves it.
         compaction_count: completed compactions; ``None`` when absent.
+        checkpoints: names of the checkpoint files that the row's compactions point at.
         protected: whether maintenance spares the row (spec 2026.5 §3.2).
         dropped: why the real program drops the row when it loads the store; ``None`` when it keeps it.
         bytes: size of the row's value in the file.
@@ -52,6 +54,7 @@ class SessionRow(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     key: str
     canonical_key: str
     agent_id: str
+    scoped: bool
     kind: SessionKind
     shape: KeyShape
     name: str
@@ -67,6 +70,7 @@ class SessionRow(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     total_tokens_fresh: bool
     context_window: int | float | None
     compaction_count: int | None
+    checkpoints: tuple[str, ...]
     protected: bool
     dropped: str | None
     bytes: int

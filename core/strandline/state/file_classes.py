@@ -16,7 +16,8 @@ STORE_NAME = "sessions.json"
 _STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d{3})?Z"
 _ARCHIVE = re.compile(rf"(?P<base>.+)\.(?P<reason>reset|deleted|bak)\.(?P<stamp>{_STAMP})", re.ASCII | re.DOTALL)
 _NEWER_ARCHIVE = re.compile(
-    rf"(?P<base>.+\.jsonl)\.(?P<reason>reset|deleted)\.(?P<stamp>{_STAMP})(?:\.[0-9a-z-]+)?\.zst", re.ASCII | re.DOTALL
+    rf"(?P<base>.+\.jsonl)\.(?P<reason>reset|deleted)\.(?P<stamp>{_STAMP})(?:\.[0-9a-z-]+)?\.zst",
+    re.ASCII | re.DOTALL,
 )
 _CHECKPOINT = re.compile(
     r"(.+)\.checkpoint\.([0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\.jsonl",
@@ -177,7 +178,13 @@ def stand(file_class: FileClass, *, referenced: bool, store_readable: bool) -> S
 
 
 _BELONGS_TO_ROWS = frozenset(
-    {FileClass.TRANSCRIPT, FileClass.CHECKPOINT, FileClass.TRAJECTORY, FileClass.TRAJECTORY_POINTER, FileClass.ARCHIVE}
+    {
+        FileClass.TRANSCRIPT,
+        FileClass.CHECKPOINT,
+        FileClass.TRAJECTORY,
+        FileClass.TRAJECTORY_POINTER,
+        FileClass.ARCHIVE,
+    }
 )
 _ALWAYS_PROTECTED = frozenset(
     {FileClass.STORE, FileClass.STORE_TEMPORARY, FileClass.LOCK, FileClass.SIGNAL_LOG, FileClass.NEWER_STORE}

@@ -168,7 +168,7 @@ def is_within(path: Path, directory: Path) -> bool:
 
 
 def foreign_name(path_text: str) -> str | None:
-    """Return the last name of a path as another system would split it, or ``None`` for a path of this system.
+    r"""Return the last name of a path as another system would split it, or ``None`` for a path of this system.
 
     ``C:\\Users\\op\\x.jsonl`` is one odd file name on POSIX; it is a path from Windows all the same.
     """

@@ -21,7 +21,6 @@ _SIGNAL_GROUP = re.compile(r"(^|:)(signal):(group):([^:]*)", re.IGNORECASE)
 _TELEGRAM_TOPIC = re.compile(r"telegram:(?:group|channel|direct|dm):.+:topic:[^:]+", re.DOTALL)
 _CHANNEL_POINTER = re.compile(r"[^:]+:(?:group|channel):.+", re.DOTALL)
 _CRON_RUN = re.compile(r"cron:[^:]+:run:[^:]+(?::.*)?", re.DOTALL)
-_TOPIC = re.compile(r"(?P<base>.+):topic:(?P<topic>[^:]+)", re.DOTALL)
 _THREAD = ":thread:"
 _AGENT_PARTS = 3
 _LASTING_CHAT_TYPES = frozenset({"group", "channel", "thread"})
@@ -91,8 +90,9 @@ def normalise_key(key: str) -> str:
     by case.
     """
     trimmed = trim(key)
-    if ":" not in trimmed or "signal" not in trimmed.lower():
-        return trimmed.lower()
+    lowered = trimmed.lower()
+    if "signal:" not in lowered:
+        return lowered
     out: list[str] = []
     last = 0
     for match in _SIGNAL_GROUP.finditer(trimmed):
@@ -105,10 +105,17 @@ def normalise_key(key: str) -> str:
 
 def parse_agent_key(key: str) -> AgentKey | None:
     """Split ``agent:<agentId>:<rest>``; ``None`` for a key of any other form. Empty parts are skipped."""
-    parts = [part for part in normalise_key(key).split(":") if part]
+    return _split_agent(normalise_key(key))
+
+
+def _split_agent(normalised: str) -> AgentKey | None:
+    parts = normalised.split(":", 2)
+    if len(parts) < _AGENT_PARTS or "::" in normalised or normalised[0] == ":" or normalised[-1] == ":":
+        parts = [part for part in normalised.split(":") if part]
+        parts[2:] = [":".join(parts[2:])] if len(parts) >= _AGENT_PARTS else []
     if len(parts) < _AGENT_PARTS or parts[0] != "agent":
         return None
-    agent_id, rest = trim(parts[1]), ":".join(parts[2:])
+    agent_id, rest = trim(parts[1]), parts[2]
     if not agent_id or not trim(rest):
         return None
     return AgentKey(agent_id, rest)
@@ -135,82 +142,141 @@ def subagent_depth(key: str) -> int:
     return normalise_key(key).count(":subagent:")
 
 
-def classify_kind(key: str, *, chat_type: object = None, spawned_by: object = None) -> SessionKind:
-    """Return the kind that ``openclaw sessions`` prints for a row stored under ``key``.
+class KeyReading(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a key says, together with the two fields of its row that bear on it.
+
+    Attributes:
+        normalised: the spelling under which the real program looks the key up.
+        agent_id: the agent's segment, lower-cased; ``None`` when the key names no agent.
+        kind: the kind ``openclaw sessions`` prints.
+        shape: the shape of the key by itself.
+        synthetic: a key that the program makes for itself; never protected.
+        protected: whether maintenance spares the row because something outside points at it.
+        channel: the channel that the key names, as ``telegram``; ``None`` when it names none.
+        name: what to call the session when its row has no name of its own.
+    """
+
+    normalised: str
+    agent_id: str | None
+    kind: SessionKind
+    shape: KeyShape
+    synthetic: bool
+    protected: bool
+    channel: str | None
+    name: str
+
+
+def read_key(
+    key: str, *, chat_type: object = None, origin_chat_type: object = None, spawned_by: object = None
+) -> KeyReading:
+    """Read a key together with what its row says (spec 2026.5 §3.1, §3.2).
 
     Args:
-        key: the key as stored; ``:group:`` and ``:channel:`` are looked for case-sensitively, as there.
-        chat_type: the row's ``chatType``.
+        key: the key as stored.
+        chat_type: the row's ``chatType``; when it is stated it overrides the origin's.
+        origin_chat_type: the row's ``origin.chatType``.
         spawned_by: the row's ``spawnedBy``.
     """
+    normalised = normalise_key(key)
+    agent = _split_agent(normalised)
+    rest = agent.rest if agent else normalised
+    synthetic = _is_synthetic(rest, scoped=agent is not None)
+    thread = thread_of(key)[1] if _THREAD in normalised else None
+    shape = _shape(key, rest, thread, scoped=agent is not None)
+    return KeyReading(
+        normalised=normalised,
+        agent_id=agent.agent_id if agent else None,
+        kind=_kind(key, rest, chat_type, spawned_by, scoped=agent is not None),
+        shape=shape,
+        synthetic=synthetic,
+        protected=not synthetic
+        and (
+            thread is not None or _is_pointer(rest) or _lasts(chat_type if chat_type is not None else origin_chat_type)
+        ),
+        channel=_channel(rest),
+        name=_name(rest, shape, agent),
+    )
+
+
+def _kind(key: str, rest: str, chat_type: object, spawned_by: object, *, scoped: bool) -> SessionKind:
     if key == "global":
         return SessionKind.GLOBAL
     if key == "unknown":
         return SessionKind.UNKNOWN
-    if ":cron:" in key.lower() and _rest_of(key)[1].startswith("cron:"):
+    if scoped and rest.startswith("cron:"):
         return SessionKind.CRON
-    if isinstance(spawned_by, str) and trim(spawned_by):
+    if spawned_by:
         return SessionKind.SPAWN_CHILD
+    # Looked for in the key as stored: "Group" with a capital makes no group there.
     if chat_type in {"group", "channel"} or ":group:" in key or ":channel:" in key:
         return SessionKind.GROUP
     return SessionKind.DIRECT
 
 
-def is_synthetic(key: str) -> bool:
-    """Tell whether a key is one that the program makes for itself: never protected (spec 2026.5 §3.2, rule 1)."""
-    scoped, rest = _rest_of(key)
+def _is_synthetic(rest: str, *, scoped: bool) -> bool:
     return (
         rest.startswith(("subagent:", "acp:", "hook:", "node:"))
         or (scoped and rest.startswith("cron:"))
-        or rest == "heartbeat"
-        or rest.endswith(":heartbeat")
-        or ":heartbeat:" in rest
+        or _is_heartbeat(rest)
     )
 
 
-def is_protected(key: str, *, chat_type: object = None, origin_chat_type: object = None) -> bool:
-    """Tell whether maintenance spares the row because something outside points at it (spec 2026.5 §3.2).
-
-    Args:
-        key: the key as stored.
-        chat_type: the row's ``chatType``; when it is text it overrides the origin's.
-        origin_chat_type: the row's ``origin.chatType``.
-    """
-    if is_synthetic(key):
-        return False
-    _, rest = _rest_of(key)
-    if thread_of(key)[1] is not None:
-        return True
-    if _TELEGRAM_TOPIC.fullmatch(rest) or _CHANNEL_POINTER.fullmatch(rest):
-        return True
-    stated = chat_type if chat_type is not None else origin_chat_type
-    return isinstance(stated, str) and trim(stated).lower() in _LASTING_CHAT_TYPES
+def _is_heartbeat(rest: str) -> bool:
+    return "heartbeat" in rest and (rest == "heartbeat" or rest.endswith(":heartbeat") or ":heartbeat:" in rest)
 
 
-def shape_of(key: str, *, main_key: str = "main") -> KeyShape:
-    """Return the shape of a key (spec 2026.5 §3.1)."""
+def _is_pointer(rest: str) -> bool:
+    return _CHANNEL_POINTER.fullmatch(rest) is not None or _TELEGRAM_TOPIC.fullmatch(rest) is not None
+
+
+def _lasts(chat_type: object) -> bool:
+    return isinstance(chat_type, str) and trim(chat_type).lower() in _LASTING_CHAT_TYPES
+
+
+def _shape(key: str, rest: str, thread: str | None, *, scoped: bool) -> KeyShape:
     if key in {"global", "unknown"}:
         return KeyShape(key)
-    scoped, rest = _rest_of(key)
-    head = rest.split(":", 1)[0]
-    if rest in {"main", main_key}:
+    head, colon, _ = rest.partition(":")
+    if rest == "main":
         return KeyShape.MAIN
-    if rest == "heartbeat" or rest.endswith(":heartbeat") or ":heartbeat:" in rest:
+    if _is_heartbeat(rest):
         return KeyShape.HEARTBEAT
-    if head == "cron" and ":" in rest:
+    if head == "cron" and colon:
         return KeyShape.CRON_RUN if scoped and _CRON_RUN.fullmatch(rest) else KeyShape.CRON
-    named = _SHAPES_BY_HEAD.get(head)
-    if named is not None and ":" in rest:
-        return named
-    if thread_of(key)[1] is not None:
+    if head in _SHAPES_BY_HEAD and colon:
+        return _SHAPES_BY_HEAD[head]
+    if thread is not None:
         return KeyShape.THREAD
-    if _TOPIC.fullmatch(rest):
+    if ":topic:" in rest and not rest.endswith(":topic:"):
         return KeyShape.TOPIC
     padded = f":{rest}"
-    for marker, shape in _SHAPES_BY_MARKER:
-        if marker in padded:
-            return shape
-    return KeyShape.OTHER
+    return next((shape for marker, shape in _SHAPES_BY_MARKER if marker in padded), KeyShape.OTHER)
+
+
+def _channel(rest: str) -> str | None:
+    head, colon, _ = rest.partition(":")
+    return head if colon and head not in _SHAPES_BY_HEAD and head not in _NOT_CHANNELS else None
+
+
+def _name(rest: str, shape: KeyShape, agent: AgentKey | None) -> str:
+    head, _, tail = rest.partition(":")
+    match shape:
+        case KeyShape.MAIN:
+            return agent.agent_id if agent else rest
+        case KeyShape.CRON | KeyShape.CRON_RUN:
+            return tail.split(":", 1)[0]
+        case KeyShape.SUBAGENT | KeyShape.ACP | KeyShape.HOOK | KeyShape.NODE | KeyShape.EXPLICIT | KeyShape.DASHBOARD:
+            return f"{_WORDS_BY_HEAD.get(head, head)} {tail.rsplit(':', 1)[-1][:8]}"
+        case KeyShape.DIRECT | KeyShape.GROUP | KeyShape.CHANNEL | KeyShape.THREAD | KeyShape.TOPIC:
+            return _NAME_MARKER.sub("", rest, count=1) or rest
+        case _:
+            return rest
+
+
+def is_acp_key(key: str) -> bool:
+    """Tell whether a key belongs to an ACP session, with or without an agent."""
+    parsed = parse_agent_key(key)
+    return (parsed.rest if parsed else normalise_key(key)).startswith("acp:")
 
 
 def main_key_of(agent_id: str, *, main_key: str = "main", scope: str = "per-sender") -> str:
@@ -231,21 +297,8 @@ def store_key(requested: str, agent_id: str, *, main_key: str = "main") -> str:
     return f"agent:{normalise_agent_id(agent_id)}:{normalised}"
 
 
-def channel_segment(key: str) -> str | None:
-    """Return the channel that a key names, as ``telegram`` in ``agent:main:telegram:group:1``; else ``None``."""
-    _, rest = _rest_of(key)
-    head, _, tail = rest.partition(":")
-    if not tail or head in _SHAPES_BY_HEAD or head in _NOT_CHANNELS:
-        return None
-    return head
-
-
-def _rest_of(key: str) -> tuple[bool, str]:
-    """Return whether the key is scoped to an agent, and the part that its rules look at."""
-    parsed = parse_agent_key(key)
-    return (True, parsed.rest) if parsed else (False, normalise_key(key))
-
-
+_NAME_MARKER = re.compile(r"(?:[^:]+:)*?(?:direct|dm|group|channel|room):")
+_WORDS_BY_HEAD = {"subagent": "sub-agent", "acp": "ACP"}
 _SHAPES_BY_HEAD = {
     "hook": KeyShape.HOOK,
     "subagent": KeyShape.SUBAGENT,
@@ -261,6 +314,4 @@ _SHAPES_BY_MARKER = (
     (":channel:", KeyShape.CHANNEL),
     (":room:", KeyShape.CHANNEL),
 )
-_NOT_CHANNELS = frozenset(
-    {"agent", "cron", "direct", "dm", "group", "channel", "room", "heartbeat", "main", "thread"}
-)
+_NOT_CHANNELS = frozenset({"agent", "cron", "direct", "dm", "group", "channel", "room", "heartbeat", "main", "thread"})

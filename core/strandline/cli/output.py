@@ -1,0 +1,80 @@
+r"""The only place that prints: UTF-8 with ``\\n`` on every system, whatever the console thinks."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WIDE = frozenset("WF")
+
+
+def put(text: str) -> None:
+    """Write text to stdout, as UTF-8."""
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def put_json(record: object) -> None:
+    """Write a record to stdout as JSON with two spaces of indentation, like the real program."""
+    try:
+        text = msgspec.json.format(msgspec.json.encode(record), indent=2)
+    except UnicodeEncodeError:
+        # Lone surrogates have no UTF-8; JSON can escape them.
+        text = json.dumps(msgspec.to_builtins(record), indent=2).encode("ascii")
+    sys.stdout.buffer.write(text + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def say(message: str) -> None:
+    """Write a message for people to stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def complain(message: str) -> None:
+    """Write an error to stderr, marked with the program's name."""
+    print(f"strandline: {message}", file=sys.stderr, flush=True)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> str:
+    """Lay out a table in columns.
+
+    Args:
+        head: titles.
+        rows: cells; control characters are shown as U+FFFD so that a name cannot move the cursor.
+        right: indexes of columns that are set flush right.
+    """
+    cells = [list(head), *([_plain(cell) for cell in row] for row in rows)]
+    widths = [max(_width(row[column]) for row in cells) for column in range(len(head))]
+    lines = []
+    for row in cells:
+        padded = [
+            (" " * (widths[at] - _width(cell)) + cell) if at in right else cell + " " * (widths[at] - _width(cell))
+            for at, cell in enumerate(row)
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def shorten(text: str, width: int) -> str:
+    """Return ``text`` cut in the middle to ``width`` columns."""
+    if _width(text) <= width:
+        return text
+    half = (width - 1) // 2
+    return f"{text[: width - 1 - half]}…{text[-half:]}"
+
+
+def _plain(cell: str) -> str:
+    return "".join("\ufffd" if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} else char for char in cell)
+
+
+def _width(text: str) -> int:
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in _WIDE else 1 for char in text
+    )

@@ -1,0 +1,236 @@
+"""The filter grammar that table, command and notebook share.
+
+    agent:main kind:cron,hook -status:failed ctx>80% size>=1mb age<7d "harbour team"
+
+Terms are joined by AND; a leading ``-`` negates. ``field:value`` compares case-folded, with ``*`` for anything and
+commas between choices; ``field>number`` compares numbers with their unit; any other word is looked for in name, key
+and label. An unknown value meets no comparison: ``ctx:unknown`` finds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from strandline.errors import BadRequest
+from strandline.rows import SessionRow, TranscriptFacts, TranscriptState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNKNOWN = "unknown"
+
+_FIELD = re.compile(r"([A-Za-z]+)(:|<=|>=|<|>|=)")
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z%]*)", re.ASCII)
+_SECOND = 1000
+_AGE_UNITS = {
+    "s": _SECOND,
+    "m": 60 * _SECOND,
+    "h": 3600 * _SECOND,
+    "d": 86_400 * _SECOND,
+    "w": 7 * 86_400 * _SECOND,
+}
+_SIZE_UNITS = {"": 1, "b": 1, "k": 1024, "kb": 1024, "m": 1024**2, "mb": 1024**2, "g": 1024**3, "gb": 1024**3}
+_COUNT_UNITS = {"": 1, "k": 1000, "m": 1_000_000}
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+    "=": lambda left, right: left == right,
+}
+
+Facts: TypeAlias = TranscriptFacts | None
+
+
+class NumberField(msgspec.Struct, frozen=True):
+    """A field that holds a number.
+
+    Attributes:
+        value: how to read it; ``None`` is unknown.
+        units: unit → factor.
+        units_in_words: the units for messages.
+    """
+
+    value: Callable[[SessionRow, Facts, int], float | None]
+    units: Mapping[str, float]
+    units_in_words: str
+
+
+class Term(msgspec.Struct, frozen=True, kw_only=True):
+    """One term of an expression.
+
+    Attributes:
+        negated: whether it stands behind ``-``.
+        field: lower-case field name; empty for a plain word.
+        operator: ``:`` or a comparison; empty for a plain word.
+        words: case-folded choices of ``:``, or the plain word.
+        number: right side of a comparison, in the field's base unit.
+    """
+
+    negated: bool = False
+    field: str = ""
+    operator: str = ""
+    words: tuple[str, ...] = ()
+    number: float = 0.0
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """A parsed expression.
+
+    Attributes:
+        terms: all of them must hold.
+    """
+
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every row passes."""
+        return not self.terms
+
+    @property
+    def needs_facts(self) -> bool:
+        """Whether a term asks about the transcript on disk."""
+        return any(term.field in {"size", "file"} for term in self.terms)
+
+    def matches(self, row: SessionRow, facts: Facts, now_ms: int) -> bool:
+        """Tell whether a row passes.
+
+        Args:
+            row: the row.
+            facts: what is known of its transcript; ``None`` while unknown.
+            now_ms: the time that ages count to, ms since the epoch.
+        """
+        return all(_holds(term, row, facts, now_ms) is not term.negated for term in self.terms)
+
+
+def parse_filter(text: str) -> Filter:
+    """Parse an expression.
+
+    Raises:
+        BadRequest: names the column, counted from 1, and what was expected there.
+    """
+    return Filter(tuple(_parse_term(column, word, quoted=quoted) for column, word, quoted in _split(text)))
+
+
+def _split(text: str) -> Iterator[tuple[int, str, bool]]:
+    position = 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+            continue
+        start = position
+        quoted = text[position] == '"' or text.startswith('-"', position)
+        word = ""
+        inside = False
+        while position < len(text) and (inside or not text[position].isspace()):
+            if text[position] == '"':
+                inside = not inside
+            else:
+                word += text[position]
+            position += 1
+        if inside:
+            raise BadRequest(f'Filter, column {start + 1}: a quotation mark is not closed; expected another ".')
+        yield start + 1, word, quoted
+
+
+def _parse_term(column: int, word: str, *, quoted: bool) -> Term:
+    negated = word.startswith("-") and len(word) > 1
+    body, at = (word[1:], column + 1) if negated else (word, column)
+    match = None if quoted else _FIELD.match(body)
+    if match is None:
+        return Term(negated=negated, words=(body.casefold(),))
+    field, operator, right = match[1].lower(), match[2], body[match.end() :]
+    known = field in _TEXT_FIELDS or field in _NUMBER_FIELDS
+    if not known:
+        if operator == ":":
+            raise BadRequest(
+                f'Filter, column {at}: "{match[1]}" is no field; expected one of {", ".join(sorted(FIELD_NAMES))}, '
+                "or quotation marks around the text."
+            )
+        return Term(negated=negated, words=(body.casefold(),))
+    after = at + match.end()
+    if operator == ":":
+        words = tuple(part.casefold() for part in right.split(",") if part)
+        if not words:
+            raise BadRequest(f'Filter, column {after}: nothing stands behind "{field}:"; expected a value.')
+        if field in _NUMBER_FIELDS and words != (UNKNOWN,):
+            raise BadRequest(
+                f'Filter, column {after}: "{field}" holds a number; expected <, <=, >, >= or = before it, '
+                f'or "{field}:unknown".'
+            )
+        return Term(negated=negated, field=field, operator=":", words=words)
+    if field not in _NUMBER_FIELDS:
+        raise BadRequest(f'Filter, column {after - len(operator)}: "{field}" holds words; expected "{field}:value".')
+    return Term(
+        negated=negated, field=field, operator=operator, number=_parse_number(right, _NUMBER_FIELDS[field], after)
+    )
+
+
+def _parse_number(text: str, field: NumberField, column: int) -> float:
+    match = _NUMBER.fullmatch(text)
+    if match is None or match[2].lower() not in field.units:
+        raise BadRequest(f'Filter, column {column}: "{text}" is no number; expected one {field.units_in_words}.')
+    return float(match[1]) * field.units[match[2].lower()]
+
+
+def _holds(term: Term, row: SessionRow, facts: Facts, now_ms: int) -> bool:
+    if not term.field:
+        needle = term.words[0]
+        return any(needle in text.casefold() for text in (row.name, row.key))
+    if term.field in _NUMBER_FIELDS:
+        value = _NUMBER_FIELDS[term.field].value(row, facts, now_ms)
+        if term.operator == ":":
+            return value is None
+        return value is not None and _COMPARE[term.operator](value, term.number)
+    values = [value.casefold() for value in _TEXT_FIELDS[term.field](row, facts) if value] or [UNKNOWN]
+    return any(_equal(value, word) for value in values for word in term.words)
+
+
+def _equal(value: str, pattern: str) -> bool:
+    if "*" not in pattern:
+        return value == pattern
+    # Only "*" is special in the grammar; fnmatch knows more.
+    return fnmatchcase(value, re.sub(r"[\[?]", lambda found: f"[{found[0]}]", pattern))
+
+
+def _states(row: SessionRow, _facts: Facts) -> Iterator[str]:
+    yield "dropped" if row.dropped is not None else "loaded"
+    yield "protected" if row.protected else "removable"
+    if row.internal:
+        yield "internal"
+
+
+def _context_percent(row: SessionRow, _facts: Facts, _now_ms: int) -> float | None:
+    share = row.context_share
+    return None if share is None else share * 100
+
+
+def _age(row: SessionRow, _facts: Facts, now_ms: int) -> float | None:
+    return now_ms - row.updated_at if row.updated_at else None
+
+
+_TEXT_FIELDS: dict[str, Callable[[SessionRow, Facts], Iterator[str] | tuple[str | None, ...]]] = {
+    "agent": lambda row, _: (row.agent_id,),
+    "kind": lambda row, _: (row.kind.value, row.shape.value),
+    "channel": lambda row, _: (row.channel,),
+    "model": lambda row, _: (row.model, f"{row.model_provider}/{row.model}" if row.model_provider else None),
+    "status": lambda row, _: (row.status,),
+    "state": _states,
+    "file": lambda _, facts: (
+        (facts.state.value, facts.state.value.replace(" ", "-")) if facts else (TranscriptState.UNKNOWN.value,)
+    ),
+}
+_NUMBER_FIELDS: dict[str, NumberField] = {
+    "ctx": NumberField(_context_percent, {"": 1, "%": 1}, "in percent, as 80%"),
+    "tokens": NumberField(lambda row, _, __: row.total_tokens, _COUNT_UNITS, "of tokens, as 120000 or 120k"),
+    "cmp": NumberField(lambda row, _, __: row.compaction_count, {"": 1}, "of compactions, as 3"),
+    "size": NumberField(lambda _, facts, __: facts.bytes if facts else None, _SIZE_UNITS, "of bytes, as 500kb or 1mb"),
+    "age": NumberField(_age, _AGE_UNITS, "with a unit s, m, h, d or w, as 7d"),
+}
+FIELD_NAMES: tuple[str, ...] = (*_TEXT_FIELDS, *_NUMBER_FIELDS)

@@ -1,0 +1,1 @@
+"""State that another program or machine keeps: looked at, never written."""

@@ -1,0 +1,1 @@
+"""openclaw.json: the document, what each setting accepts, and the frozen policies that follow from it."""

@@ -1,0 +1,1 @@
+"""The session store: the rows of sessions.json as the real program holds them."""

@@ -1,0 +1,96 @@
+"""Which file a row's transcript is, and how the two fit (spec 2026.5 §1.2, cases of moved directories).
+
+The real program follows a stored path wherever it leads, out of the directory included. Here a path that leads outside
+is shown as text and never opened, sized or removed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from strandline.ecmascript import trim
+from strandline.state import fsys
+from strandline.state.file_classes import looks_like_checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from strandline.state.fsys import FileEntry
+
+_FILE_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}", re.IGNORECASE | re.ASCII)
+
+
+class TranscriptPath(msgspec.Struct, frozen=True):
+    """Where a row's transcript should be.
+
+    Attributes:
+        path: the file the real program would use; ``None`` when the row leads to none.
+        outside: whether that file lies outside the sessions directory.
+        elsewhere: the stored path when it belongs to another place or machine, as text; else ``None``.
+        local_name: name of a file in the sessions directory that has the stored path's last name; else ``None``.
+        refused: why the session id must not become a file name on every system; else ``None``.
+    """
+
+    path: Path | None
+    outside: bool = False
+    elsewhere: str | None = None
+    local_name: str | None = None
+    refused: str | None = None
+
+
+def is_file_id(session_id: str) -> bool:
+    """Tell whether the real program lets a session id become a file name (spec 2026.5 §1.2)."""
+    return _FILE_ID.fullmatch(session_id) is not None and not looks_like_checkpoint(f"{session_id}.jsonl")
+
+
+def locate_transcript(
+    session_id: str | None, session_file: str | None, sessions_dir: Path, listing: Mapping[str, FileEntry]
+) -> TranscriptPath:
+    """Find out which file a row's transcript is, without opening or creating anything.
+
+    Args:
+        session_id: the row's id after load-time normalising.
+        session_file: the row's ``sessionFile``, as stored.
+        sessions_dir: directory of the store.
+        listing: what lies in it, by name.
+    """
+    default = f"{session_id}.jsonl" if session_id and is_file_id(session_id) else None
+    refused = fsys.refused_name(default) if default else None
+    stored = trim(session_file) if session_file else ""
+    fallback = TranscriptPath(sessions_dir / default if default else None, refused=refused)
+    if not stored:
+        return fallback
+    foreign = fsys.foreign_name(stored)
+    if foreign is not None:
+        return _elsewhere(stored, foreign, fallback, listing)
+    if not Path(stored).is_absolute():
+        if stored == default or (os.sep not in stored and "/" not in stored and stored not in {".", ".."}):
+            return TranscriptPath(sessions_dir / stored, refused=fsys.refused_name(stored))
+        joined = Path(os.path.normpath(sessions_dir / stored))
+        if fsys.is_within(joined, sessions_dir) and joined != sessions_dir:
+            return TranscriptPath(joined)
+        return TranscriptPath(joined, outside=True, elsewhere=stored)
+    path = Path(stored)
+    if path.parent == sessions_dir or fsys.is_within(path, sessions_dir):
+        return TranscriptPath(path)
+    if path.name in listing:
+        return _elsewhere(stored, path.name, fallback, listing)
+    if fsys.is_within(path, _agents_dir(sessions_dir)):
+        return TranscriptPath(path)
+    return TranscriptPath(path, outside=True, elsewhere=stored)
+
+
+def _elsewhere(stored: str, name: str, fallback: TranscriptPath, listing: Mapping[str, FileEntry]) -> TranscriptPath:
+    local = name if name in listing and listing[name].is_file else None
+    return TranscriptPath(fallback.path, elsewhere=stored, local_name=local)
+
+
+def _agents_dir(sessions_dir: Path) -> Path:
+    """Return the directory within which the real program accepts a sibling agent's transcript."""
+    agents = sessions_dir.parent.parent
+    return agents if agents.name == "agents" else sessions_dir

@@ -1,0 +1,1 @@
+"""Which model a session counts for, and how much its context holds."""

@@ -1,0 +1,1 @@
+"""The worker process: long decoding happens there, so that no loop and no window waits for it."""
