@@ -67,6 +67,7 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: tuple[str, ...]
     abandoned: str
     notes: tuple[str, ...]
+    asides: tuple[str, ...]
     tools: dict[str, Tool]
     themes: dict[str, Theme]
 
