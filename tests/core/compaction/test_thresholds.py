@@ -127,6 +127,14 @@ def test_the_library_compacts_by_itself_in_default_mode_only() -> None:
         assert not _get(thresholds(default, windows, around), "after-turn").active
 
 
+def test_a_compaction_provider_makes_it_safeguard(tmp_path: Path) -> None:
+    """With ``compaction.provider`` stated, mode ``default`` does not hold, so the library's own compaction is off."""
+    config = tmp_path / "openclaw.json"
+    for provider, live in (("", True), ('"provider": "mine",', False)):
+        config.write_text(f'{{"agents": {{"defaults": {{"compaction": {{{provider} "mode": "default"}}}}}}}}', "utf-8")
+        assert _get(_of_config(config, "m"), "after-turn").active == live
+
+
 def test_flush_and_preflight_go_by_the_other_window() -> None:
     """Where the resolvers disagree, flush and preflight use the pressure window, precheck the run budget."""
     listed = thresholds(CompactionPolicy(), _windows(200_000, 1_048_576))
