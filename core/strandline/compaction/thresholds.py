@@ -154,7 +154,7 @@ def _before_run(trigger: Trigger, window: int, floor: int, soft: int, off: str) 
 
 
 def _precheck(policy: CompactionPolicy, window: int, reserve: Reserve, around: Circumstances) -> Threshold:
-    tokens = max(1, window - reserve.in_run)
+    tokens = window - reserve.in_run
     why = f"{count_text(window)} window − {count_text(reserve.in_run)} reserve = {count_text(tokens)} ({reserve.why}"
     if reserve.in_run < reserve.tokens:
         why += f"; {count_text(reserve.tokens)} capped so that a prompt still fits"

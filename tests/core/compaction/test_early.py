@@ -58,6 +58,7 @@ def test_a_reserve_above_the_window_is_one_finding_with_its_arithmetic() -> None
     assert (finding.code, finding.severity, finding.where) == (EVERY_TURN, "error", "agent:main:main")
     assert finding.what == "Every turn compacts: 32,000 window − 40,000 reserve = −8,000."
     assert "5 compactions for 5 questions" in finding.evidence
+    assert list(msgspec.to_builtins(finding)) == ["code", "severity", "what", "where", "evidence", "fix"]
 
 
 def test_without_a_transcript_the_setting_alone_is_a_warning() -> None:
@@ -65,6 +66,13 @@ def test_without_a_transcript_the_setting_alone_is_a_warning() -> None:
     finding = _finding("openclaw.json", "demo-tiny")
     assert finding is not None
     assert (finding.code, finding.severity) == (EVERY_TURN, "warning")
+
+
+def test_a_reserve_as_large_as_the_window_leaves_no_room_either() -> None:
+    """The edge itself counts: nothing is left of the window."""
+    finding = early_compaction(CompactionPolicy(reserve_tokens=32_000), _windows(32_000), ORDINARY, where="x")
+    assert finding is not None
+    assert finding.code == EVERY_TURN
 
 
 def test_seven_percent_is_flagged_as_early() -> None:
@@ -90,6 +98,9 @@ def test_a_threshold_below_a_fresh_context_compacts_every_turn() -> None:
     assert finding is not None
     assert finding.code == EVERY_TURN
     assert "holds 13,000" in finding.what
+    edge = _finding("c-floor/openclaw.json", "demo-tiny", CompactionHistory(questions=9, fresh_tokens=8_000))
+    assert edge is not None
+    assert edge.code == EVERY_TURN
 
 
 def test_in_default_mode_a_small_window_compacts_every_turn() -> None:

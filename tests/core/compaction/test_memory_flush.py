@@ -109,6 +109,19 @@ def test_a_flush_that_ran_in_this_cycle_is_done() -> None:
     assert flush_standing(record, _listed(), FlushTokens(tokens=199_000)).verdict is FlushVerdict.DONE
 
 
+def test_one_flush_in_a_cycle_is_not_repeated() -> None:
+    """A single flush turn is what is meant to happen."""
+    record = FlushRecord(compaction_count=0, flushed_at_count=0, flushed_at_ms=5)
+    standing = flush_standing(record, _listed(), FlushTokens(tokens=199_000), flush_turns_ms=(5,))
+    assert standing.verdict is FlushVerdict.DONE
+
+
+def test_a_count_that_is_no_number_equals_none() -> None:
+    """``true`` is not 1 in the real program, so the flush is not taken for done."""
+    assert not FlushRecord(compaction_count=True, flushed_at_count=1).done_this_cycle
+    assert not FlushRecord(compaction_count=1, flushed_at_count=True).done_this_cycle
+
+
 def test_size_alone_makes_a_flush_due() -> None:
     """A transcript of 2 MiB is enough, whatever its tokens; below it, without a count, nothing is known."""
     unknown = FlushTokens(tokens=None)

@@ -37,7 +37,14 @@ def test_common_models_have_window_and_price(provider: str, model: str) -> None:
 
 @pytest.mark.parametrize(
     ("provider", "model"),
-    [("demo", "demo-large"), ("my-openai", "gpt-4o"), ("openai", "gpt-9000"), ("", ""), ("openai", "")],
+    [
+        ("demo", "demo-large"),
+        ("my-openai", "gpt-4o"),
+        ("open", "gpt-4o"),
+        ("openai", "gpt-9000"),
+        ("", ""),
+        ("openai", ""),
+    ],
 )
 def test_what_is_not_known_is_unknown(provider: str, model: str) -> None:
     """A strange provider is not taken for the one it resembles; nothing is guessed, and a price is not 0."""

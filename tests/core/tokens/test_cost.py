@@ -74,6 +74,20 @@ def test_entries_without_ids_are_told_apart_by_place() -> None:
     assert (total.usd, total.copies) == (0.5, 1)
 
 
+def test_a_call_is_counted_for_the_file_that_stands_highest() -> None:
+    """Of several copies the transcript's counts, else that of a reset or deletion, a ``.bak``, last a checkpoint."""
+    ranked = [
+        "a.jsonl",
+        "z.jsonl.reset.2026-05-18T12-00-00.000Z",
+        "b.jsonl.bak.2026-05-18T12-00-00.000Z",
+        "a.checkpoint.0000000c-0b00-4000-8000-000000000007.jsonl",
+    ]
+    while ranked:
+        total = spend([_call(file, usd=0.5) for file in reversed(ranked)])
+        assert [file.file for file in total.files if file.counted] == ranked[:1]
+        ranked.pop(0)
+
+
 def test_cost_comes_from_the_transcript_then_the_catalogue_then_nowhere() -> None:
     """A stated cost is not reckoned again; without one the catalogue is asked; what stays unknown is not 0."""
     model, usage = ModelRef("p", "m"), Usage(input=1)

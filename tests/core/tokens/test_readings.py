@@ -113,6 +113,8 @@ def test_a_row_older_than_the_transcript_is_behind_not_lying() -> None:
     tail = TranscriptTail(last_usage=_counted(5_000), last_usage_at_ms=20)
     gauge = read_gauge(StoreCounts(total_tokens=1_000, updated_at_ms=10), tail, 200_000)
     assert (gauge.tokens, gauge.verdict, gauge.store_misleads) == (5_010, Verdict.BEHIND, False)
+    newer = read_gauge(StoreCounts(total_tokens=1_000, updated_at_ms=30), tail, 200_000)
+    assert (newer.verdict, newer.store_misleads) == (Verdict.STALE, True)
 
 
 def test_the_store_is_chosen_when_it_is_all_there_is() -> None:
