@@ -276,8 +276,10 @@ def _compaction(reader: _Reader) -> CompactionPolicy:
     base = "agents.defaults.compaction"
     flush = MemoryFlushPolicy()
     share = reader.take(f"{base}.maxHistoryShare", 0.5)
+    mode = reader.take(f"{base}.mode", "safeguard")
     return CompactionPolicy(
-        mode="default" if reader.take(f"{base}.mode", "safeguard") == "default" else "safeguard",
+        # A compaction provider promotes to safeguard, whatever the mode says.
+        mode="default" if mode == "default" and not reader.raw(f"{base}.provider") else "safeguard",
         reserve_tokens=reader.optional_integer(f"{base}.reserveTokens", "tokens"),
         reserve_tokens_floor=reader.integer(f"{base}.reserveTokensFloor", 20_000, "tokens"),
         keep_recent_tokens=reader.optional_integer(f"{base}.keepRecentTokens", "tokens"),

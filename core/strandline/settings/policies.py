@@ -101,7 +101,8 @@ class CompactionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """``agents.defaults.compaction`` (spec 2026.5 §8.1).
 
     Attributes:
-        mode: ``safeguard`` unless stated: the loader sets it when it fills in ``agents.defaults``.
+        mode: ``safeguard`` unless stated: the loader sets it when it fills in ``agents.defaults``; a stated
+            ``provider`` makes it ``safeguard`` in any case.
         reserve_tokens: as stated; ``None`` leaves it to the agent library (16,384).
         reserve_tokens_floor: smallest reserve; 0 switches the floor off.
         keep_recent_tokens: as stated; ``None`` leaves it to the agent library (20,000).

@@ -1,0 +1,1 @@
+"""When history is summarised, and what is left of it."""
