@@ -23,7 +23,9 @@ AGES = frozenset({"age", "ageMs"})
 def load_case(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return (case, expectation) of a recorded run."""
     folder = DATA / "golden" / name
-    return json.loads((folder / "case.json").read_text("utf-8")), json.loads((folder / "expect.json").read_text("utf-8"))
+    return json.loads((folder / "case.json").read_text("utf-8")), json.loads(
+        (folder / "expect.json").read_text("utf-8")
+    )
 
 
 def build_state(case: dict[str, Any], state: Path) -> None:
@@ -64,3 +66,52 @@ def key_orders(answer: Any) -> list[list[str]]:
     if isinstance(answer, list):
         return [order for item in answer for order in key_orders(item)]
     return []
+
+
+TRANSCRIPTS = DATA / "transcripts"
+SESSIONS = Path("state", "agents", "main", "sessions")
+
+
+def transcript_pairs() -> list[tuple[Path, dict[str, Any]]]:
+    """Return every transcript with what the real session manager made of it, before and after it opened the file."""
+    return [
+        (path, json.loads((TRANSCRIPTS / f"{path.name.split('.')[0]}.context.json").read_text("utf-8")))
+        for path in sorted(TRANSCRIPTS.glob("*.jsonl"))
+    ]
+
+
+def case_transcripts(name: str) -> list[Path]:
+    """Return the transcripts of a case in the order of their names."""
+    return sorted((DATA / "cases" / name / SESSIONS).glob("*.jsonl*"))
+
+
+def recorded_ids(path: Path) -> list[str]:
+    """Return the ids that the real program left in the file that it opened, in file order."""
+    after = path.with_name(f"{path.name.split('.')[0]}.jsonl")
+    found: list[str] = []
+    for line in after.read_text("utf-8").split("\n"):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        found += [record["id"]] if record["type"] != "session" else []
+    return found
+
+
+def renamed(answer: Any, names: dict[str, str]) -> Any:
+    """Return an answer under other ids: the real program draws new ones at random when it migrates version 1."""
+    if isinstance(answer, dict):
+        return {key: renamed(value, names) for key, value in answer.items()}
+    if isinstance(answer, list):
+        return [renamed(item, names) for item in answer]
+    return names.get(answer, answer) if isinstance(answer, str) else answer
+
+
+def loads_nothing(header: object, entries: int) -> bool:
+    """Tell a pair to mask: without a header the real program loads nothing and starts the file anew, we show it."""
+    return header is None and entries > 0
+
+
+def migrated_header(header: dict[str, Any]) -> dict[str, Any]:
+    """Return a header as the real program rewrites it; the file that we read keeps its version."""
+    return {**header, "version": 3}

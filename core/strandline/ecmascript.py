@@ -6,8 +6,10 @@ trimmed or a row ordered the way that program does it.
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 if TYPE_CHECKING:
@@ -83,6 +85,55 @@ def number_text(value: float) -> str:
     return f"{Decimal(text):f}" if "e" in text else text
 
 
+def utf16_length(text: str) -> int:
+    """Return ``text.length``: characters beyond U+FFFF count twice."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def stringified_length(source: str) -> int:
+    """Return ``JSON.stringify(JSON.parse(source)).length`` in UTF-16 units.
+
+    Numbers are written as JavaScript writes a double; a lone surrogate takes the six characters of its escape.
+
+    Raises:
+        ValueError: ``source`` is no JSON.
+    """
+    value = json.loads(source, strict=False, parse_float=_as_long_as, parse_int=_as_long_as)
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if written.isascii():
+        return len(written)
+    return utf16_length(written) + 5 * sum("\ud800" <= unit <= "\udfff" for unit in written)
+
+
+def _as_long_as(literal: str) -> int:
+    # A whole number of as many characters as JavaScript's spelling has; Infinity is written as null there.
+    written = number_text(float(literal))
+    digits = 4 if "Infinity" in written else len(written)
+    return int("1" * digits)
+
+
+def date_ms(value: object) -> int | None:
+    """Return ``new Date(value).getTime()`` for a time as it stands in JSON; ``None`` stands for ``NaN``.
+
+    Text without a zone counts as UTC, as a date alone does there; other text than ISO 8601 is not understood.
+    """
+    if is_number(value):
+        return int(value) if is_finite_number(value) and abs(value) <= _LAST_DATE else None
+    if not isinstance(value, str):
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    # Whole-number arithmetic: a float second would round away the millisecond.
+    return (time - _EPOCH) // _MILLISECOND
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_LAST_DATE = 8.64e15
 _FIRST_INEXACT = 2**53
 _FIRST_EXPONENT = 1e21
 _LAST_PLAIN = 1e-6

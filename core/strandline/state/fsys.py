@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from strandline.errors import EnvironmentFault
+from strandline.errors import EnvironmentFault, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Self
 
 _WINDOWS_DRIVE = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\)")
 _RESERVED_ON_WINDOWS = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.IGNORECASE)
@@ -91,18 +92,25 @@ def identify(path: Path) -> FileIdentity | None:
         raise EnvironmentFault.of(error, path, "look at") from error
 
 
-def read_bytes(path: Path) -> tuple[bytes, FileIdentity]:
+def read_bytes(path: Path, limit: int | None = None) -> tuple[bytes, FileIdentity]:
     """Read a whole file together with the identity it had when it was opened.
 
     The read is repeated when the file changed under it, so that bytes and identity belong together.
 
+    Args:
+        path: the file.
+        limit: bytes above which it is refused; ``None`` reads files of any size.
+
     Raises:
         EnvironmentFault: missing, no permission, a directory, or changing faster than it can be read.
+        Refused: it is larger than ``limit``.
     """
     try:
         for _ in range(4):
             with path.open("rb") as file:
                 before = FileIdentity.of(os.fstat(file.fileno()))
+                if limit is not None and before.size > limit:
+                    raise Refused(f"Cannot read {path} at once: its {before.size:,} bytes are over {limit:,}.")
                 data = file.read()
                 after = FileIdentity.of(os.fstat(file.fileno()))
             if before == after and len(data) == after.size:
@@ -124,6 +132,63 @@ def read_range(path: Path, offset: int, length: int) -> bytes:
             return file.read(length)
     except OSError as error:
         raise EnvironmentFault.of(error, path, "read") from error
+
+
+class BoundedFile:
+    """A regular file opened for a few bounded reads; close it at once, it blocks its owner's rename on Windows.
+
+    Attributes:
+        path: the file.
+        identity: what it was when it was opened; reads never go past that size.
+        bytes_read: bytes read so far.
+    """
+
+    __slots__ = ("_descriptor", "bytes_read", "identity", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.bytes_read = 0
+        try:
+            self._descriptor = os.open(path, _READ_FLAGS)
+        except OSError as error:
+            raise EnvironmentFault.of(error, path, "read") from error
+        status = os.fstat(self._descriptor)
+        self.identity = FileIdentity.of(status)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(self._descriptor)
+            raise EnvironmentFault(f"Cannot read {path}: it is not a regular file; move it away.")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Read at most ``length`` bytes from ``offset``, up to the size that the file had when it was opened.
+
+        Raises:
+            EnvironmentFault: the disk does not give them.
+        """
+        length = min(length, self.identity.size - offset)
+        if length <= 0:
+            return b""
+        try:
+            data = _read_at(self._descriptor, length, offset)
+        except OSError as error:
+            raise EnvironmentFault.of(error, self.path, "read") from error
+        self.bytes_read += len(data)
+        return data
+
+
+def _seek_and_read(descriptor: int, length: int, offset: int) -> bytes:
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, length)
+
+
+# Windows has no pread; a named pipe must not hang us; text mode there would end the file at Ctrl-Z.
+_read_at = getattr(os, "pread", _seek_and_read)
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def list_directory(directory: Path) -> tuple[FileEntry, ...]:

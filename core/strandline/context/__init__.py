@@ -1,0 +1,1 @@
+"""From a transcript's entries to what the model sees."""
