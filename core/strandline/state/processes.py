@@ -125,11 +125,16 @@ def is_shared(directory: Path) -> str | None:
     Network drives, folders shared with a virtual machine, ``\\wsl.localhost`` and everything seen from inside a
     container count; what a lock there says about a process cannot be checked here.
     """
+    if any(mark.exists() for mark in _CONTAINER_MARKS) and _is_mounted(directory):
+        return "this program runs in a container and the directory is mounted into it"
+    return shared_file_system(directory)
+
+
+def shared_file_system(directory: Path) -> str | None:
+    """Say which shared file system ``directory`` lies on, whose changes send no events; ``None`` for a local one."""
     if sys.platform == "win32":
         drive = PureWindowsPath(directory).drive
         return f"{drive} is a network path" if drive.startswith("\\\\") else None
-    if any(mark.exists() for mark in _CONTAINER_MARKS) and _is_mounted(directory):
-        return "this program runs in a container and the directory is mounted into it"
     system = _file_system(directory)
     if system in _SHARED_SYSTEMS or system.startswith(_SHARED_PREFIXES):
         return f"it lies on a shared file system ({system})"
