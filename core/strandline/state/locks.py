@@ -17,6 +17,7 @@ from strandline.state import fsys
 from strandline.state.file_classes import STORE_NAME
 from strandline.state.lock_payload import Content, LockPayload, parse_lock
 from strandline.state.processes import in_container, is_openclaw
+from strandline.state.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -122,7 +123,7 @@ def judge_lock(path: Path, payload: LockPayload, mtime_ms: int, table: ProcessTa
         and max(0, rules.now_ms - mtime_ms) <= min(rules.stale_ms, HALF_WRITTEN_GRACE_MS)
     )
     if waiting:
-        case.grounds.append(f"the file was written {_seconds(rules.now_ms - mtime_ms)} ago, so its owner may be at it")
+        case.grounds.append(f"the file was written {duration(rules.now_ms - mtime_ms)} ago, so its owner may be at it")
     state = LockState.WAITING if waiting else LockState.STALE if reasons else LockState.HELD
     if state is LockState.STALE and case.foreign():
         state = LockState.FOREIGN
@@ -247,7 +248,7 @@ class _Case:
         if created is not None and process.started_ms is not None:
             later = process.started_ms - created
             if later > RECYCLED_MARGIN_MS:
-                words = f"process {process.pid} began {_seconds(later)} after the lock was taken"
+                words = f"process {process.pid} began {duration(later)} after the lock was taken"
                 yield self._blame(StaleReason.STARTED_LATER, words)
 
     def _of_age(self) -> Iterator[StaleReason]:
@@ -260,12 +261,12 @@ class _Case:
                 self.grounds.append("it does not say when it was taken")
             yield StaleReason.INVALID_CREATED_AT
             return
-        self.grounds.append(f"taken {_seconds(age)} ago")
+        self.grounds.append(f"taken {duration(age)} ago")
         if age > self._rules.stale_ms:
-            self.grounds.append(f"older than {_seconds(self._rules.stale_ms)}, the age from which a lock is too old")
+            self.grounds.append(f"older than {duration(self._rules.stale_ms)}, the age from which a lock is too old")
             yield StaleReason.TOO_OLD
         if self._rules.moment is Moment.WANTED and not self._held_here and hold is not None and age > hold:
-            self.grounds.append(f"its owner meant to hold it for {_seconds(hold)} at most")
+            self.grounds.append(f"its owner meant to hold it for {duration(hold)} at most")
             yield StaleReason.HOLD_EXCEEDED
 
     def _of_arguments(self, process: Process) -> Iterator[StaleReason]:
@@ -320,14 +321,6 @@ def _read_locks(sessions_dir: Path, table: ProcessTable, rules: LockRules, store
             remark = "OpenClaw 2026.5 takes no lock on its store; an older release, or another program, left this"
             verdict = msgspec.structs.replace(verdict, grounds=(*verdict.grounds, remark))
         yield verdict
-
-
-def _seconds(ms: float) -> str:
-    seconds = max(0.0, ms) / 1000
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {unit}" if seconds % size == 0 else f"{seconds / size:.1f} {unit}"
-    return f"{seconds:g} s"
 
 
 def _shorten(text: str, limit: int = 80) -> str:

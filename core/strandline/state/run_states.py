@@ -14,6 +14,7 @@ import msgspec
 
 from strandline.ecmascript import is_finite_number
 from strandline.findings import Finding, Severity
+from strandline.state.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -175,7 +176,7 @@ def _judge(row: RunRow, now_ms: float, gateway: GatewayFact, keys: Collection[st
     told = list(grounds)
     if state in {RunState.LIVE, RunState.STALE, RunState.ORPHANED} and last_sign is not None:
         name = next(name for name, time in signs if time == last_sign)
-        told.append(f"last sign of life {_ago(now_ms - last_sign)} ago: {name}")
+        told.append(f"last sign of life {duration(now_ms - last_sign)} ago: {name}")
     if parent_missing:
         told.append(f"the row that started it, {row.spawned_by}, is not there")
     if transcript_missing and state is not RunState.NONE:
@@ -209,7 +210,7 @@ def _state(
     if gateway.since_ms is not None and last_sign < gateway.since_ms - CLOCK_MARGIN_MS:
         return RunState.STALE, ("the gateway started after the run's last sign of life",)
     if now_ms - last_sign > quiet_ms:
-        return RunState.STALE, (f"nothing happened for more than {_ago(quiet_ms)}",)
+        return RunState.STALE, (f"nothing happened for more than {duration(quiet_ms)}",)
     return RunState.LIVE, ("stored as running and not ended",)
 
 
@@ -224,12 +225,12 @@ def _not_running(row: RunRow) -> tuple[RunState, tuple[str, ...]]:
 def _contradictions(row: RunRow, now_ms: float) -> Iterator[str]:
     started, ended = row.started_at, row.ended_at
     if ended is not None and (started is None or ended >= started):
-        yield f"stored as running, yet ended {_ago(now_ms - ended)} ago"
+        yield f"stored as running, yet ended {duration(now_ms - ended)} ago"
     elif ended is not None:
         # The real program clears the end when it writes a new start; an older end was left by some other hand.
         yield "stored as running, yet it has an end that lies before its start"
     if started is not None and started > now_ms + CLOCK_MARGIN_MS:
-        yield f"it starts {_ago(started - now_ms)} from now"
+        yield f"it starts {duration(started - now_ms)} from now"
 
 
 def _signs(row: RunRow, now_ms: float) -> list[tuple[str, float]]:
@@ -250,11 +251,3 @@ def _parent_missing(row: RunRow, keys: Collection[str]) -> bool:
 
 def _time(value: JsonValue) -> float | None:
     return value if is_finite_number(value) and value > 0 else None
-
-
-def _ago(ms: float) -> str:
-    seconds = max(0.0, ms) / 1000
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}".replace(".0 ", " ")
-    return f"{seconds:.0f} s"

@@ -27,6 +27,7 @@ from strandline.state.locks import (
     read_locks,
 )
 from strandline.state.processes import Process
+from strandline.state.words import duration
 
 if TYPE_CHECKING:
     from strandline.ecmascript import JsonValue
@@ -263,3 +264,12 @@ def test_other_files_are_no_locks_and_a_missing_directory_has_none(tmp_path: Pat
     (tmp_path / "d.jsonl.lock").mkdir()
     assert read_locks(tmp_path, Table(), LockRules(now_ms=NOW_MS)) == ()
     assert read_locks(tmp_path / "none", Table(), LockRules(now_ms=NOW_MS)) == ()
+
+
+@pytest.mark.parametrize(
+    ("ms", "words"),
+    [(-5, "0 ms"), (1.2, "1 ms"), (1_846.36, "1.8 s"), (60_000, "1 min"), (5_400_000, "1.5 h"), (172_800_000, "2 d")],
+)
+def test_lengths_of_time_are_said_in_their_largest_unit(ms: float, words: str) -> None:
+    """Grounds are read by people."""
+    assert duration(ms) == words

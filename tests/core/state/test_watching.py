@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -365,3 +366,13 @@ def test_names_are_sorted_by_what_they_mean(tmp_path: Path) -> None:
         transcripts=(tmp_path / "a.jsonl",),
         others=(tmp_path / "a.jsonl.lock", tmp_path / "a.trajectory.jsonl"),
     )
+
+
+def test_the_expensive_libraries_are_loaded_on_first_use_only() -> None:
+    """Neither the watcher's library nor the process table's is part of every start."""
+    code = (
+        "import sys, strandline.state.watching, strandline.state.owners, strandline.state.locks; "
+        "print(sorted({'watchfiles', 'anyio', 'psutil'} & set(sys.modules)))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
