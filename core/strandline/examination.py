@@ -1,0 +1,415 @@
+"""One session looked at closely, and a whole directory looked over: what `show`, `doctor` and `transcript` answer.
+
+Everything here blocks on bounded reads; the gateway runs it in threads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from strandline.compaction.circumstances import circumstances_of
+from strandline.compaction.early import CompactionHistory, early_compaction
+from strandline.compaction.memory_flush import FlushRecord, flush_finding, flush_standing, flush_tokens
+from strandline.compaction.thresholds import Threshold, thresholds
+from strandline.context.build import build_context
+from strandline.doctor.sessions import counter_finding, row_findings
+from strandline.doctor.transcripts import damage_findings, oddity_findings, silence_finding, tree_findings
+from strandline.ecmascript import JsonValue, date_ms, is_number
+from strandline.errors import DamagedData, EnvironmentFault
+from strandline.findings import Finding
+from strandline.rows import SessionRow, TranscriptFacts
+from strandline.settings.effective import Settings
+from strandline.settings.model_ids import ModelRef
+from strandline.state import fsys
+from strandline.store.entry import loads_lenient
+from strandline.store.location import locate_transcript
+from strandline.store.normalise import Dropped, normalise_row
+from strandline.tokens.evidence import StoreCounts, TranscriptTail
+from strandline.tokens.readings import Gauge, Reading, read_gauge
+from strandline.tokens.selection import ListedModels, StoredModel
+from strandline.tokens.transcript_tail import tail_of_ends, tail_of_path
+from strandline.tokens.usage import normalise_usage
+from strandline.tokens.windows import Windows, resolve_windows
+from strandline.transcript.ends import Ends, read_ends
+from strandline.transcript.facts import usage_of
+from strandline.transcript.places import Damage, Oddity
+from strandline.transcript.tree import Tree, build_tree
+from strandline.transcript.whole_file import WHOLE_FILE_BYTES, WholeFile, read_transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from strandline.state.file_classes import ClassifiedFile
+    from strandline.state.fsys import FileEntry
+
+FLUSH_PROMPT = "Pre-compaction memory flush"
+
+CatalogueWindow: TypeAlias = Callable[[ModelRef], int | None]
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """The session that is looked at.
+
+    Attributes:
+        row: its row.
+        facts: what is known of its transcript's place.
+        store_path: the store that holds the row.
+        transcript: the transcript's file; ``None`` when there is none that may be opened.
+    """
+
+    row: SessionRow
+    facts: TranscriptFacts | None
+    store_path: str
+    transcript: Path | None
+
+
+class ReportFile(msgspec.Struct, frozen=True, kw_only=True, rename={"file_class": "class", "mtime_ms": "mtimeMs"}):
+    """A file that belongs to a session."""
+
+    path: str
+    file_class: str
+    standing: str
+    bytes: int
+    mtime_ms: int
+
+
+class SpokenWords(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Words at an end of a talk; ``at`` is ms since the epoch."""
+
+    role: str
+    text: str
+    at: int | None
+
+
+class TranscriptReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a transcript looks like.
+
+    Attributes:
+        path: the file.
+        bytes: its size.
+        version: version of its format; ``None`` when it has no header.
+        entries: entries in all; ``None`` when only the ends were read.
+        side_entries: entries that lie on side branches.
+        compactions: compactions on the active path.
+        leaf: id of the last entry.
+        first_words: the first words of a person.
+        last_words: the last words of a person or a model.
+        damage: stretches that belong to no entry.
+        oddities: what is odd although it reads well.
+    """
+
+    path: str
+    bytes: int
+    version: int | float | None
+    entries: int | None
+    side_entries: int | None
+    compactions: int | None
+    leaf: str | None
+    first_words: SpokenWords | None
+    last_words: SpokenWords | None
+    damage: tuple[Damage, ...]
+    oddities: tuple[Oddity, ...]
+
+
+class SessionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What ``show`` answers.
+
+    Attributes:
+        key: the key as stored.
+        store_path: the store that holds it.
+        entry: the row as stored.
+        normalised: the row as OpenClaw holds it after loading; ``None`` when it drops the row.
+        readings: every reading of how full the context is, the chosen one marked.
+        thresholds: where flush and compaction lie, each with its arithmetic.
+        files: files that belong to the session.
+        findings: what is not as it should be.
+        gauge: the outcome in one sentence.
+        window: the run budget and where it comes from, in a sentence.
+        transcript: what the transcript looks like; ``None`` when there is none to read.
+    """
+
+    key: str
+    store_path: str
+    entry: JsonValue
+    normalised: JsonValue
+    readings: tuple[Reading, ...]
+    thresholds: tuple[Threshold, ...]
+    files: tuple[ReportFile, ...]
+    findings: tuple[Finding, ...]
+    gauge: str
+    window: str
+    transcript: TranscriptReport | None
+
+
+def subject_of(
+    row: SessionRow,
+    facts: TranscriptFacts | None,
+    store_path: Path,
+    listing: Mapping[str, FileEntry],
+) -> Subject:
+    """Return the session of a row together with the file its transcript is, if that may be opened."""
+    transcript = None
+    if facts is not None and facts.name is not None:
+        place = locate_transcript(row.session_id, row.session_file, store_path.parent, listing)
+        named = place.path is not None and place.path.name == facts.name and not place.outside
+        transcript = place.path if named else store_path.parent / facts.name
+    return Subject(row=row, facts=facts, store_path=str(store_path), transcript=transcript)
+
+
+def stored_row(subject: Subject) -> JsonValue:
+    """Return a row as stored, read from its place in the store.
+
+    Raises:
+        EnvironmentFault: the store cannot be read.
+        DamagedData: something else stands there now; the store has changed.
+    """
+    row = subject.row
+    if row.offset < 0:
+        root = loads_lenient(fsys.read_bytes(Path(subject.store_path))[0].removeprefix(b"\xef\xbb\xbf"))
+        return root.get(row.key) if isinstance(root, dict) else None
+    try:
+        return loads_lenient(fsys.read_range(Path(subject.store_path), row.offset, row.bytes))
+    except (json.JSONDecodeError, ValueError) as error:
+        raise DamagedData(f"The store {subject.store_path} changed while it was read; ask again.") from error
+
+
+def examine(
+    subject: Subject,
+    settings: Settings,
+    files: tuple[ClassifiedFile, ...],
+    catalogue: CatalogueWindow,
+    extra: tuple[Finding, ...] = (),
+) -> SessionReport:
+    """Look at one session closely.
+
+    Args:
+        subject: the session.
+        settings: the effective settings.
+        files: every file of its sessions directory.
+        catalogue: the window that the offline catalogue knows for a model.
+        extra: findings that others offer about it, as of locks and runs.
+    """
+    stored = stored_row(subject)
+    loaded = normalise_row(stored)
+    counts = StoreCounts.of(stored) if isinstance(stored, dict) else StoreCounts()
+    reading = _Reading.of(subject)
+    reference = _model_of(subject.row, settings)
+    windows = windows_of(subject.row, settings, reference, catalogue)
+    gauge = read_gauge(counts, reading.tail, windows.run.tokens)
+    circumstances = circumstances_of(reference, settings.agents)
+    listed = thresholds(settings.compaction, windows, circumstances)
+    early = early_compaction(
+        settings.compaction, windows, circumstances, where=subject.row.key, history=reading.history
+    )
+    standing = flush_standing(
+        FlushRecord.of(stored if isinstance(stored, dict) else {}),
+        listed,
+        flush_tokens(counts, reading.tail.last_usage if reading.tail else None),
+        transcript_bytes=subject.facts.bytes if subject.facts else None,
+        flush_turns_ms=reading.flush_turns_ms,
+    )
+    findings = (
+        *row_findings(subject.row, subject.facts),
+        *reading.findings(subject.row.key),
+        *(found for found in (counter_finding(gauge, subject.row.key), early) if found is not None),
+        *(found for found in (flush_finding(standing, subject.row.key),) if found is not None),
+        *extra,
+    )
+    return SessionReport(
+        key=subject.row.key,
+        store_path=subject.store_path,
+        entry=stored,
+        normalised=None if isinstance(loaded, Dropped) else loaded,
+        readings=gauge.readings,
+        thresholds=listed,
+        files=tuple(_report_file(file) for file in files if belongs(file, subject)),
+        findings=findings,
+        gauge=gauge.words,
+        window=windows.run.why if windows.disagreement is None else f"{windows.run.why} {windows.disagreement}",
+        transcript=reading.report(),
+    )
+
+
+def look_over(subject: Subject, settings: Settings, catalogue: CatalogueWindow) -> Iterator[Finding]:
+    """Yield the findings about a session that a bounded look at both ends of its transcript shows."""
+    yield from row_findings(subject.row, subject.facts)
+    if subject.transcript is None:
+        return
+    try:
+        ends = read_ends(subject.transcript)
+    except EnvironmentFault as error:
+        yield Finding(
+            code="transcript-unreadable",
+            severity="error",
+            what=str(error),
+            where=subject.row.key,
+            evidence=(str(subject.transcript),),
+        )
+        return
+    yield from ends_findings(ends, subject.row.key)
+    tail = tail_of_ends(ends.tail) if ends.tail.decided else None
+    counts = _listed_counts(subject.row)
+    windows = windows_of(subject.row, settings, _model_of(subject.row, settings), catalogue)
+    found = counter_finding(read_gauge(counts, tail, windows.run.tokens), subject.row.key)
+    if found is not None:
+        yield found
+
+
+def ends_findings(ends: Ends, where: str) -> Iterator[Finding]:
+    """Yield the findings that both ends of a transcript show."""
+    seen = {each.offset: each for each in (*ends.head.damage, *ends.tail.damage)}
+    yield from damage_findings(seen.values(), where)
+    yield from oddity_findings(ends.head.oddities, where)
+    found = silence_finding(ends.tail.last_words, where)
+    if found is not None:
+        yield found
+
+
+def gauge_of(subject: Subject, settings: Settings, catalogue: CatalogueWindow) -> Gauge:
+    """Return how full a session is, from its row and the end of its transcript."""
+    tail = None
+    if subject.transcript is not None:
+        ends = read_ends(subject.transcript)
+        tail = tail_of_ends(ends.tail) if ends.tail.decided else None
+    windows = windows_of(subject.row, settings, _model_of(subject.row, settings), catalogue)
+    return read_gauge(_listed_counts(subject.row), tail, windows.run.tokens)
+
+
+def windows_of(row: SessionRow, settings: Settings, reference: ModelRef, catalogue: CatalogueWindow) -> Windows:
+    """Return both context windows of a session."""
+    stated = row.listed.get("contextTokens")
+    ran = row.model is not None and reference.model == row.model
+    last_run = float(stated) if is_number(stated) and stated > 0 and (ran or row.model is None) else None
+    known = catalogue(reference) if last_run is None else None
+    return resolve_windows(settings.agents, reference, last_run=last_run, catalogue=known)
+
+
+def belongs(file: ClassifiedFile, subject: Subject) -> bool:
+    """Tell whether a file belongs to a session: its transcript, copies, sidecars, archives and lock."""
+    name = file.path.rsplit("/", 1)[-1]
+    own = subject.facts.name if subject.facts else None
+    if name in subject.row.checkpoints or name == own:
+        return True
+    stems = [stem for stem in (subject.row.session_id, own.removesuffix(".jsonl") if own else None) if stem]
+    return any(name.startswith((f"{stem}.", f"{stem}-topic-")) for stem in stems)
+
+
+class _Reading:
+    """A transcript as far as it was read: as a whole up to a bound, else from both ends."""
+
+    def __init__(self, path: Path | None, ends: Ends | None, whole: WholeFile | None) -> None:
+        self._path = path
+        self._ends = ends
+        self._whole = whole
+        self._tree: Tree | None = build_tree(whole) if whole is not None else None
+        self.tail: TranscriptTail | None = None
+        self.history: CompactionHistory | None = None
+        self.flush_turns_ms: tuple[float, ...] = ()
+        if whole is not None and self._tree is not None and ends is not None:
+            estimate = build_context(whole).estimates()[1].tokens
+            self.tail = tail_of_path(whole, self._tree.path, estimate=estimate, size=ends.identity.size)
+            self.history, self.flush_turns_ms = _history(whole, self._tree.path)
+        elif ends is not None and ends.tail.decided:
+            self.tail = tail_of_ends(ends.tail)
+
+    @classmethod
+    def of(cls, subject: Subject) -> _Reading:
+        if subject.transcript is None:
+            return cls(None, None, None)
+        ends = read_ends(subject.transcript)
+        whole = read_transcript(subject.transcript) if ends.identity.size <= WHOLE_FILE_BYTES else None
+        return cls(subject.transcript, ends, whole)
+
+    def findings(self, where: str) -> Iterator[Finding]:
+        if self._ends is None:
+            return
+        if self._whole is None or self._tree is None:
+            yield from ends_findings(self._ends, where)
+            return
+        yield from damage_findings(self._whole.damage, where)
+        yield from oddity_findings(self._whole.oddities, where)
+        yield from tree_findings(self._tree, where)
+        found = silence_finding(self._ends.tail.last_words, where)
+        if found is not None:
+            yield found
+
+    def report(self) -> TranscriptReport | None:
+        ends, whole, tree = self._ends, self._whole, self._tree
+        if ends is None or self._path is None:
+            return None
+        head, tail = ends.head, ends.tail
+        header = whole.header if whole is not None else head.header
+        return TranscriptReport(
+            path=str(self._path),
+            bytes=ends.identity.size,
+            version=None if header is None else (header.header.version or 1),
+            entries=len(whole) if whole is not None else None,
+            side_entries=tree.side_entries if tree is not None else None,
+            compactions=self.history.compactions if self.history is not None else None,
+            leaf=tail.leaf.id if tail.leaf is not None else None,
+            first_words=_spoken(head.first_words),
+            last_words=_spoken(tail.last_words),
+            damage=whole.damage if whole is not None else (*head.damage, *tail.damage),
+            oddities=whole.oddities if whole is not None else head.oddities,
+        )
+
+
+def _history(index: WholeFile, path: tuple[int, ...]) -> tuple[CompactionHistory, tuple[float, ...]]:
+    compactions = questions = asked = 0
+    fresh: int | None = None
+    after = False
+    flushes: list[float] = []
+    for position in path:
+        entry = index.entry(position)
+        if entry.type == "compaction":
+            compactions, questions, after = compactions + 1, asked, True
+            flushes.clear()
+        elif entry.role == "user":
+            asked += 1
+            at = date_ms(entry.timestamp)
+            if at is not None and FLUSH_PROMPT.encode() in index.raw(position)[:4096]:
+                flushes.append(at)
+        elif entry.role == "assistant" and after and entry.usage is not None:
+            stored = usage_of(entry.usage)
+            usage = normalise_usage(stored) if stored is not None else None
+            if usage is not None and usage.context:
+                fresh, after = max(fresh or 0, usage.context), False
+    return CompactionHistory(compactions=compactions, questions=questions, fresh_tokens=fresh), tuple(flushes)
+
+
+def _spoken(words: object) -> SpokenWords | None:
+    role, text = getattr(words, "role", None), getattr(words, "text", None)
+    if not isinstance(role, str) or not isinstance(text, str):
+        return None
+    return SpokenWords(role=role, text=text, at=date_ms(getattr(words, "timestamp", None)))
+
+
+def _listed_counts(row: SessionRow) -> StoreCounts:
+    listed: dict[str, JsonValue] = dict(row.listed)
+    listed["updatedAt"] = row.updated_at
+    return StoreCounts.of(listed)
+
+
+def _model_of(row: SessionRow, settings: Settings) -> ModelRef:
+    stored = StoredModel(
+        model=row.model,
+        provider=row.model_provider,
+        model_override=row.listed.get("modelOverride"),
+        provider_override=row.listed.get("providerOverride"),
+    )
+    return ListedModels(settings.agents).model_of(row.key, stored)
+
+
+def _report_file(file: ClassifiedFile) -> ReportFile:
+    return ReportFile(
+        path=file.path,
+        file_class=file.file_class.value,
+        standing=file.standing.value,
+        bytes=file.bytes,
+        mtime_ms=file.mtime_ms,
+    )
