@@ -10,12 +10,15 @@ import json
 import math
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+    JsonValue: TypeAlias = bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"] | None
+else:
+    # msgspec builds codecs from annotations and knows no type that holds itself; to it JSON is anything.
+    JsonValue = Any
 
 # WhiteSpace and LineTerminator of ECMA-262; str.strip() also removes U+001C–1F and U+0085, and keeps U+FEFF.
 _SPACE = (
@@ -48,7 +51,9 @@ def is_finite_number(value: object) -> TypeGuard[int | float]:
 
 def round_half_up(value: float) -> int:
     """Return ``Math.round``: halves go up, towards positive infinity."""
-    return math.floor(value + 0.5)
+    # Adding a half first would round twice: it lifts 0.49999999999999994 to 1 and odd doubles above 2**52 by 1.
+    floor = math.floor(value)
+    return floor + 1 if value - floor >= _HALF else floor
 
 
 def property_order(keys: Iterable[str]) -> list[str]:
@@ -82,7 +87,7 @@ def number_text(value: float) -> str:
     from decimal import Decimal  # noqa: PLC0415 - costs every start what few numbers need
 
     text = repr(double)
-    return f"{Decimal(text):f}" if "e" in text else text
+    return f"{Decimal(text):f}" if "e" in text else text.removesuffix(".0")
 
 
 def utf16_length(text: str) -> int:
@@ -134,6 +139,7 @@ def date_ms(value: object) -> int | None:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST_DATE = 8.64e15
+_HALF = 0.5
 _FIRST_INEXACT = 2**53
 _FIRST_EXPONENT = 1e21
 _LAST_PLAIN = 1e-6

@@ -115,17 +115,22 @@ def parse_filter(text: str) -> Filter:
     Raises:
         BadRequest: names the column, counted from 1, and what was expected there.
     """
-    return Filter(tuple(_parse_term(column, word, quoted=quoted) for column, word, quoted in _split(text)))
+    return Filter(
+        tuple(_parse_term(at, body, negated=negated, quoted=quoted) for at, body, negated, quoted in _split(text))
+    )
 
 
-def _split(text: str) -> Iterator[tuple[int, str, bool]]:
+def _split(text: str) -> Iterator[tuple[int, str, bool, bool]]:
     position = 0
     while position < len(text):
         if text[position].isspace():
             position += 1
             continue
         start = position
-        quoted = text[position] == '"' or text.startswith('-"', position)
+        # A hyphen in front negates; inside quotation marks, or alone, it is text.
+        negated = text[position] == "-" and bool(text[position + 1 : position + 2].strip())
+        position += negated
+        at, quoted = position + 1, text[position] == '"'
         word = ""
         inside = False
         while position < len(text) and (inside or not text[position].isspace()):
@@ -136,12 +141,10 @@ def _split(text: str) -> Iterator[tuple[int, str, bool]]:
             position += 1
         if inside:
             raise BadRequest(f'Filter, column {start + 1}: a quotation mark is not closed; expected another ".')
-        yield start + 1, word, quoted
+        yield at, word, negated, quoted
 
 
-def _parse_term(column: int, word: str, *, quoted: bool) -> Term:
-    negated = word.startswith("-") and len(word) > 1
-    body, at = (word[1:], column + 1) if negated else (word, column)
+def _parse_term(at: int, body: str, *, negated: bool, quoted: bool) -> Term:
     match = None if quoted else _FIELD.match(body)
     if match is None:
         return Term(negated=negated, words=(body.casefold(),))

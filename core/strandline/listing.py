@@ -26,6 +26,7 @@ DEFAULT_LIMIT = 100
 RECENT_ROWS = 10
 _MAX_PERCENT = 999
 _MINUTE_MS = 60_000
+_LAST_EXACT = 2**53
 
 Stored: TypeAlias = "JsonValue | UnsetType"
 
@@ -248,7 +249,7 @@ def report_status(groups: Sequence[AgentRows], agents: AgentsPolicy, now_ms: int
     by_path = {group.path: group for group in reversed(groups)}
     paths = tuple(dict.fromkeys(group.path for group in groups))
     everything = newest_first(row for path in paths for row in _counted(by_path[path]))
-    by_agent = []
+    by_agent: list[StatusAgent] = []
     for group in groups:
         counted = newest_first(_counted(group))
         by_agent.append(
@@ -294,7 +295,7 @@ def _listed(row: SessionRow, store_agent: str, models: ListedModels, now_ms: int
     return ListedSession(
         key=row.key,
         updated_at=row.updated_at,
-        age_ms=now_ms - row.updated_at if row.updated_at else None,
+        age_ms=_minus(now_ms, row.updated_at) if row.updated_at else None,
         session_id=UNSET if row.session_id is None else row.session_id,
         system_sent=stored("systemSent", UNSET),
         aborted_last_run=stored("abortedLastRun", UNSET),
@@ -333,7 +334,7 @@ def _recent(row: SessionRow, models: StatusModels, now_ms: int, agent_id: str | 
         kind=row.kind.value,
         session_id=UNSET if row.session_id is None else row.session_id,
         updated_at=row.updated_at,
-        age=now_ms - row.updated_at if row.updated_at else None,
+        age=_minus(now_ms, row.updated_at) if row.updated_at else None,
         thinking_level=stored("thinkingLevel", UNSET),
         fast_mode=stored("fastMode", UNSET),
         verbose_level=stored("verboseLevel", UNSET),
@@ -348,7 +349,7 @@ def _recent(row: SessionRow, models: StatusModels, now_ms: int, agent_id: str | 
         cache_write=stored("cacheWrite", UNSET),
         total_tokens=total,
         total_tokens_fresh=fresh,
-        remaining_tokens=None if total is None else max(0, window - total),
+        remaining_tokens=None if total is None else max(0, _minus(window, total)),
         percent_used=None if total is None or window <= 0 else min(_MAX_PERCENT, round_half_up(total / window * 100)),
         model=ref.model,
         selected_model=str(ref),
@@ -377,6 +378,12 @@ def _flags(row: SessionRow) -> Iterable[str]:
 def _worded(word: str, value: JsonValue) -> Iterable[str]:
     if isinstance(value, str) and value:
         yield f"{word}:{value}"
+
+
+def _minus(left: float, right: float) -> int | float:
+    """Return the difference as JavaScript has it: above 2**53 whole numbers are doubles too."""
+    exact = abs(left) <= _LAST_EXACT and abs(right) <= _LAST_EXACT
+    return left - right if exact else float(left) - float(right)
 
 
 def _truthy(value: JsonValue) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from strandline.ecmascript import JsonValue, is_finite_number, is_number, trim
+from strandline.errors import EnvironmentFault
 from strandline.rows import SessionRow, TranscriptFacts, TranscriptState
 from strandline.settings.policies import AgentsPolicy, SessionPolicy
 from strandline.state import fsys
@@ -190,7 +191,7 @@ class RowBuilder:
         if acp is not UNSET and nested(acp) is not None:
             listed["acp"] = True
         policy = self._policy_key(stored.key, read, chat_type, origin_type)
-        if policy is not None:
+        if policy:
             listed["runtimePolicySessionKey"] = policy
         tokens, fresh = stored_tokens(listed)
         internal = _INTERNAL_CHANNELS.get(key.shape)
@@ -312,7 +313,10 @@ def _facts(row: SessionRow, sessions_dir: Path, listing: Mapping[str, FileEntry]
     found = listing.get(place.path.name) if place.path.parent == sessions_dir else None
     if found is None and place.elsewhere is None:
         # Below a subdirectory or a sibling agent, or known to the volume under another spelling.
-        found = _look(place.path)
+        try:
+            found = _look(place.path)
+        except EnvironmentFault as error:
+            return _fact(row, TranscriptState.UNKNOWN, note=str(error))
     if found is not None and place.elsewhere is None:
         if is_number(row.updated_at) and row.updated_at - found.mtime_ms > ROW_NEWER_MS:
             return _fact(row, TranscriptState.ROW_NEWER, found, "The row changed after its transcript last did.")

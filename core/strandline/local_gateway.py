@@ -85,11 +85,12 @@ class LocalGateway:
         self._bus = EventBus()
         self._revision = 0
         self._loading: asyncio.Task[None] | None = None
+        self._refreshing = asyncio.Lock()
         self._sources = [
             _Source(location, newer=newer)
             for location in locations
             for newer in (False, True)
-            if (location.newer_path is not None if newer else location.path.exists() or location.newer_path is None)
+            if (location.newer_path is not None if newer else location.newer_path is None or _is_there(location.path))
         ]
         self._view = self._first_view()
 
@@ -170,14 +171,16 @@ class LocalGateway:
     async def files(self) -> FileTable:
         """Return every file below the sessions directories with class and standing."""
         await self._loaded()
-        return FileTable(files=tuple(await asyncio.to_thread(lambda: list(self._classified()))))
+        found = await asyncio.to_thread(lambda: sorted(self._classified(), key=lambda file: file.path))
+        return FileTable(files=tuple(found))
 
     async def refresh(self) -> None:
         """Look at the stores again; what changed is read once and told as events."""
         await self._loaded()
-        for index, source in enumerate(self._sources):
-            if not source.newer and await asyncio.to_thread(self._moved, source):
-                await self._replace(index, source)
+        async with self._refreshing:
+            for index, source in enumerate(self._sources):
+                if not source.newer and await asyncio.to_thread(self._moved, source):
+                    await self._replace(index, source)
 
     async def close(self) -> None:
         """Stop reading and end every subscription."""
@@ -220,9 +223,10 @@ class LocalGateway:
             self._update(index, state=StoreState.DAMAGED, damage=str(error), row_count=len(source.rows))
 
     async def _slices(self, index: int, source: _Source) -> AsyncIterator[list[SessionRow]]:
+        source.identity = None
         found = await asyncio.to_thread(fsys.identify, source.path)
         if found is None:
-            self._update(index, state=StoreState.MISSING)
+            self._update(index, state=StoreState.MISSING, bytes=0, row_count=0, damage=None, remark=None)
             return
         self._update(index, state=StoreState.READING, bytes=found.size)
         job = StoreJob(
@@ -236,13 +240,18 @@ class LocalGateway:
         slices = self._worker.run(READ_STORE, job) if large and self._worker else run_in_thread(READ_STORE, job)
         count = 0
         remark = None
-        async with aclosing(slices):  # type: ignore[type-var]  # async generators have aclose()
-            async for part in slices:
-                source.identity = part.identity
-                remark = part.remark
-                count += len(part.rows)
-                yield part.rows
-        self._update(index, state=StoreState.READ, row_count=count, remark=remark)
+        async with aclosing(slices):
+            try:
+                async for part in slices:
+                    source.identity = part.identity
+                    remark = part.remark
+                    count += len(part.rows)
+                    yield part.rows
+            except DamagedData:
+                # Damaged bytes stay damaged until the file changes; they are not read again before.
+                source.identity = found.size, found.mtime_ns, found.inode, found.device
+                raise
+        self._update(index, state=StoreState.READ, row_count=count, damage=None, remark=remark)
 
     async def _read_newer(self, index: int, source: _Source) -> None:
         from strandline.remote.newer_store import look_at  # noqa: PLC0415 - sqlite3, which few directories need
@@ -274,28 +283,31 @@ class LocalGateway:
 
     async def _read_facts(self, index: int) -> None:
         source = self._sources[index]
-        if source.newer:
-            return
         try:
             entries = await asyncio.to_thread(fsys.list_directory, source.location.sessions_dir)
         except EnvironmentFault as error:
-            if self._view.stores[index].damage is None:
+            if self._view.stores[index].damage is None and not source.newer:
                 self._update(index, remark=str(error))
             return
         source.listing = {entry.name: entry for entry in entries}
+        if source.newer:
+            # Archives and originals of an import lie beside the newer store; which rows they belong to it alone knows.
+            return
         source.facts = {}
         for first in range(0, len(source.rows), SLICE_ROWS):
             rows = source.rows[first : first + SLICE_ROWS]
-            facts = await asyncio.to_thread(
-                lambda part: list(transcript_facts(part, source.location.sessions_dir, source.listing)), rows
-            )
+            found = transcript_facts(rows, source.location.sessions_dir, source.listing)
+            facts = await asyncio.to_thread(list[TranscriptFacts], found)
             source.facts.update((fact.key, fact) for fact in facts)
             self._bus.publish(FactsRead(revision=self._next_revision(), store=index, facts=tuple(facts)))
-        self._update(
-            index,
-            unindexed=self._unindexed(source),
-            recovery=tuple(_recovery_names(source.location.path.name, entries)),
-        )
+        recovery = tuple(sorted(_recovery_names(source.location.path.name, entries)))
+        self._update(index, unindexed=self._unindexed(source), recovery=recovery)
+        for other, sharing in enumerate(self._sources):
+            # Rows of this store may lead to transcripts that the stores beside it counted as nobody's.
+            if other != index and sharing.location.sessions_dir == source.location.sessions_dir:
+                counted, now = self._view.stores[other].unindexed, self._unindexed(sharing)
+                if counted is not None and counted != now:
+                    self._update(other, unindexed=now)
 
     async def _replace(self, index: int, source: _Source) -> None:
         before = {row.key: row for row in source.rows}
@@ -305,10 +317,10 @@ class LocalGateway:
                 rows.extend(part)
         except (DamagedData, EnvironmentFault) as error:
             # What was read before stays in view: a store that cannot be read says nothing about its sessions.
-            self._update(index, state=StoreState.DAMAGED, damage=str(error))
+            self._update(index, state=StoreState.DAMAGED, damage=str(error), remark=None)
+            await self._read_facts(index)
             return
         source.rows = rows
-        self._update(index, damage=None)
         after = {row.key: row for row in rows}
         self._bus.publish(
             StoreReplaced(
@@ -326,7 +338,7 @@ class LocalGateway:
             found = fsys.identify(source.path)
             now = (found.size, found.mtime_ns, found.inode, found.device) if found else None
             return now != source.identity
-        return False
+        return source.identity is not None
 
     async def _groups(self, locations: Iterable[StoreLocation]) -> tuple[list[AgentRows], list[StoreProblem]]:
         groups: list[AgentRows] = []
@@ -358,7 +370,8 @@ class LocalGateway:
                     agents, self._settings.session.store, self._directory.path, self._environment
                 )
             )
-        agent_id = normalise_agent_id(request.agent) if request.agent else agents.default_id
+        stated = (request.agent or "").strip()
+        agent_id = normalise_agent_id(stated) if stated else agents.default_id
         if agent_id not in agents.ids:
             known = ", ".join(agents.ids)
             raise NothingMatched(f'No agent "{request.agent}" is configured; configured are {known}.')
@@ -392,17 +405,21 @@ class LocalGateway:
         return ()
 
     def _listings(self) -> dict[Path, Mapping[str, FileEntry]]:
-        return {source.location.sessions_dir: source.listing for source in self._sources if not source.newer}
+        return {source.location.sessions_dir: source.listing for source in self._sources}
 
-    def _referenced(self, source: _Source) -> set[str]:
-        names = {fact.name for fact in source.facts.values() if fact.name is not None}
+    def _sharing(self, directory: Path) -> list[_Source]:
+        """Return the sources whose rows may hold on to the files of a directory; a template can make it several."""
+        return [source for source in self._sources if source.location.sessions_dir == directory]
+
+    def _referenced(self, sources: Iterable[_Source]) -> set[str]:
+        names = {fact.name for source in sources for fact in source.facts.values() if fact.name is not None}
         stems = {name.removesuffix(_TRANSCRIPT_ENDING) for name in names}
         beside = {f"{stem}{ending}" for stem in stems for ending in (".trajectory.jsonl", ".trajectory-path.json")}
-        checkpoints = {name for row in source.rows for name in row.checkpoints}
+        checkpoints = {name for source in sources for row in source.rows for name in row.checkpoints}
         return names | beside | checkpoints
 
     def _unindexed(self, source: _Source) -> int:
-        referenced = self._referenced(source)
+        referenced = self._referenced(self._sharing(source.location.sessions_dir))
         name = source.location.path.name
         return sum(
             1
@@ -413,24 +430,29 @@ class LocalGateway:
         )
 
     def _classified(self) -> Iterator[ClassifiedFile]:
-        for source in self._sources:
-            if source.newer:
-                continue
-            readable = self._view.stores[self._sources.index(source)].damage is None
-            referenced = self._referenced(source)
-            for entry in source.listing.values():
+        for directory, listing in self._listings().items():
+            sources = self._sharing(directory)
+            stores = {source.location.path.name: source.location.agent_id for source in sources}
+            readable = not any(self._is_dark(index) for index, each in enumerate(self._sources) if each in sources)
+            referenced = self._referenced(sources)
+            for entry in listing.values():
                 if not entry.is_file:
                     continue
-                file_class = classify(entry.name, store_name=source.location.path.name)
+                own = next((name for name in stores if entry.name.startswith(name)), sources[0].location.path.name)
+                file_class = classify(entry.name, store_name=own)
                 yield ClassifiedFile(
-                    path=_relative(source.location.sessions_dir / entry.name, self._directory.path),
+                    path=_relative(directory / entry.name, self._directory.path),
                     file_class=file_class,
                     standing=stand(file_class, referenced=entry.name in referenced, store_readable=readable),
                     bytes=entry.size,
                     allocated=entry.allocated,
                     mtime_ms=entry.mtime_ms,
-                    agent_id=source.location.agent_id,
+                    agent_id=stores[own],
                 )
+
+    def _is_dark(self, index: int) -> bool:
+        """Tell whether what a store's rows hold on to is unknown: it is damaged, or of the newer kind."""
+        return self._view.stores[index].state in {StoreState.DAMAGED, StoreState.NEWER}
 
     def _first_view(self) -> DirectoryView:
         settings = self._settings
@@ -472,6 +494,14 @@ def _discover(
     settings = read_settings(discovery.read_config(directory.config_path), normalise_agent_id)
     locations = discovery.all_stores(settings.agents, settings.session.store, directory.path, environment)
     return directory, settings, locations
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether something stands at ``path``; a place that may not be looked at counts, so that it is told."""
+    try:
+        return fsys.identify(path) is not None
+    except EnvironmentFault:
+        return True
 
 
 def _first_store_view(source: _Source) -> StoreView:

@@ -10,6 +10,7 @@ import msgspec
 
 from strandline.rows import SessionRow, TranscriptFacts
 from strandline.state.file_classes import ClassifiedFile
+from strandline.state.keys import read_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +46,24 @@ class SessionTable(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     now_ms: int
     damage: tuple[str, ...] = ()
+
+    @property
+    def collisions(self) -> dict[str, tuple[str, ...]]:
+        """Keys of one store that the real program looks up under one spelling: that spelling → the keys as stored."""
+        found: dict[tuple[int, str], list[str]] = {}
+        for record in self.records:
+            found.setdefault((record.row.store, record.row.canonical_key), []).append(record.row.key)
+        merged: dict[str, tuple[str, ...]] = {}
+        for (_, canonical), keys in found.items():
+            if len(keys) > 1:
+                merged[canonical] = (*merged.get(canonical, ()), *keys)
+        return merged
+
+    def find(self, key: str) -> tuple[SessionRecord, ...]:
+        """Return the rows that ``key`` means in any spelling; those stored in this very spelling come first."""
+        canonical = read_key(key).normalised
+        found = [record for record in self.records if key == record.row.key or canonical == record.row.canonical_key]
+        return tuple(sorted(found, key=lambda record: record.row.key != key))
 
     def __len__(self) -> int:
         return len(self.records)

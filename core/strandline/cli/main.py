@@ -73,8 +73,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    # A command lives for a moment and makes no cycles worth collecting; collecting would take a fifth of its time.
-    gc.disable()
+    if argv is None:
+        # A command lives for a moment and makes no cycles worth collecting; collecting would take a fifth of its time.
+        gc.disable()
     if words[:1] == [WORKER_FLAG]:
         from strandline.work.__main__ import main as serve  # noqa: PLC0415 - only a frozen program's child needs it
 

@@ -52,7 +52,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozense
     """
     cells = [list(head), *([_plain(cell) for cell in row] for row in rows)]
     widths = [max(_width(row[column]) for row in cells) for column in range(len(head))]
-    lines = []
+    lines: list[str] = []
     for row in cells:
         padded = [
             (" " * (widths[at] - _width(cell)) + cell) if at in right else cell + " " * (widths[at] - _width(cell))

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from strandline.cli.context import Context
     from strandline.gateway import Gateway
-    from strandline.listing import ListedSession
-    from strandline.tables import SessionRecord, SessionTable
+    from strandline.listing import ListedSession, SessionListing
+    from strandline.tables import SessionRecord
 
 _HEAD = ("session", "key", "agent", "kind", "context", "size", "active", "")
 _RIGHT = frozenset({4, 5, 6})
@@ -69,7 +69,9 @@ async def run(arguments: argparse.Namespace, context: Context) -> int:
         if context.json:
             put_json(listing)
         else:
-            await _print_table(gateway, listing.sessions, context)
+            await _print_table(gateway, listing, context)
+            if not listing.sessions and not problems:
+                context.tell("No sessions match.")
         for problem in problems:
             complain(problem.reason)
             if not context.json:
@@ -77,21 +79,30 @@ async def run(arguments: argparse.Namespace, context: Context) -> int:
         return exit_code(gateway.settings, unreadable=len(problems), readable=listing.count is not None)
 
 
-async def _print_table(gateway: Gateway, listed: tuple[ListedSession, ...], context: Context) -> None:
-    known = {record.row.key: record for record in await _all_records(gateway)}
+async def _print_table(gateway: Gateway, listing: SessionListing, context: Context) -> None:
+    records = await _listed_records(gateway, listing)
+    # Two stores may hold the same key; both answers are in the same order, so the first goes to the first.
+    known: dict[tuple[str, str], list[SessionRecord]] = {}
+    for record in reversed(records):
+        known.setdefault((record.row.agent_id, record.row.key), []).append(record)
     now_ms = context.environment.now_ms()
-    rows = [_cells(session, known.get(session.key), now_ms) for session in listed]
+    rows: list[tuple[str, ...]] = []
+    for session in listing.sessions:
+        found = known.get((session.agent_id, session.key))
+        rows.append(_cells(session, found.pop() if found else None, now_ms))
     if rows:
         put(table(_HEAD, rows, right=_RIGHT))
-    dropped = [record for record in known.values() if record.row.dropped is not None]
-    for record in dropped:
-        context.tell(f"OpenClaw drops the row {record.row.key!r}: {record.row.dropped}.")
-    if not rows:
-        context.tell("No sessions match.")
+    for record in records:
+        if record.row.dropped is not None:
+            context.tell(f"OpenClaw drops the row {record.row.key!r}: {record.row.dropped}.")
 
 
-async def _all_records(gateway: Gateway) -> SessionTable:
-    return await gateway.sessions()
+async def _listed_records(gateway: Gateway, listing: SessionListing) -> list[SessionRecord]:
+    """Return the rows of the stores that were listed, with their facts."""
+    stores = () if listing.stores is UNSET else listing.stores
+    paths = {listing.path, *(store.path for store in stores)}
+    every = await gateway.sessions()
+    return [record for record in every if gateway.view.stores[record.row.store].path in paths]
 
 
 def _cells(session: ListedSession, record: SessionRecord | None, now_ms: int) -> tuple[str, ...]:

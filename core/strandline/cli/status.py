@@ -49,6 +49,7 @@ async def run(_arguments: argparse.Namespace, context: Context) -> int:
 async def _print(gateway: Gateway, report: StatusReport, context: Context) -> None:
     files = await gateway.files()
     view, now_ms = gateway.view, context.environment.now_ms()
+    newer = {store.agent_id: f"{store.row_count:,}, newer" for store in view.stores if store.state is StoreState.NEWER}
     put(f"{view.title} ({view.found_by}), observing\n")
     put(f"maintenance: {view.maintenance}\n\n")
     put(
@@ -57,7 +58,7 @@ async def _print(gateway: Gateway, report: StatusReport, context: Context) -> No
             [
                 (
                     agent.agent_id,
-                    "unreadable" if agent.count is None else f"{agent.count:,}",
+                    f"{agent.count:,}" if agent.count is not None else newer.get(agent.agent_id, "unreadable"),
                     age_text(agent.recent[0].updated_at if agent.recent else None, now_ms),
                     agent.path,
                 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from strandline.errors import DamagedData
-from strandline.remote.foreign_sqlite import open_foreign
+from strandline.remote.foreign_sqlite import read_foreign
 
 if TYPE_CHECKING:
     import sqlite3
@@ -45,7 +45,8 @@ def look_at(path: Path, scratch: Path) -> NewerStore:
         EnvironmentFault: the file cannot be read.
         DamagedData: it is no database, or holds no sessions tables.
     """
-    with open_foreign(path, scratch) as database:
+
+    def read(database: sqlite3.Connection) -> NewerStore:
         tables = {str(name) for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not tables & _COUNTED.keys():
             raise DamagedData(f"The database {path} holds no sessions tables; it may belong to another release.")
@@ -58,6 +59,8 @@ def look_at(path: Path, scratch: Path) -> NewerStore:
             schema_version=version,
             app_version=_app_version(database) if "schema_meta" in tables else None,
         )
+
+    return read_foreign(path, scratch, read)
 
 
 def _count(database: sqlite3.Connection, table: str) -> int:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NEAR = re.compile(r"near (\d+)")
+_BLANK = re.compile(r"(?:\s|\ufeff|//[^\r\n\u2028\u2029]*|/\*.*?\*/)*", re.DOTALL)
+_LINE_END = re.compile(r"[\r\n]")
 _REASONS = (
     ("NulByte", "a NUL byte"),
     ("IllegalCharacter", "a character that cannot stand here"),
@@ -67,7 +69,7 @@ def parse_document(path: str, data: bytes) -> ConfigDocument:
     try:
         root: JsonValue = pyjson5.decode(text, maxdepth=200)
     except pyjson5.Json5Exception as error:
-        return unreadable_document(path, _damage(path, _reason(error), _place(text, error)))
+        return unreadable_document(path, _damage(path, *_reason_and_place(text, error)))
     if not isinstance(root, dict):
         kind = "a list" if isinstance(root, list) else "a bare value"
         return unreadable_document(path, _damage(path, f"it holds {kind}, not an object", ""))
@@ -94,14 +96,26 @@ def _damage(path: str, reason: str, place: str) -> str:
     )
 
 
-def _reason(error: Exception) -> str:
-    name = type(error).__name__
-    return next((words for part, words in _REASONS if part in name), "it is not JSON5")
-
-
-def _place(text: str, error: Exception) -> str:
-    near = _NEAR.search(str(error))
+def _reason_and_place(text: str, error: Exception) -> tuple[str, str]:
+    name, message = type(error).__name__, str(error)
+    reason = next((words for part, words in _REASONS if part in name), "it is not JSON5")
+    near = _NEAR.search(message)
     offset = min(int(near[1]), len(text)) if near else len(text)
+    if "ExtraData" in name:
+        blank = _BLANK.match(text, offset)
+        offset = blank.end() if blank else offset
+    elif "EOF" not in name:
+        offset = max(offset - 1, 0)  # the reader has taken the character that it complains about
+    elif "NumericLiteral" in message:
+        return "a number that cannot be read", _place(text, max(offset - 1, 0))
+    elif "string" in message and (line_end := _LINE_END.search(text, offset)):
+        return "a line ends inside a string", _place(text, line_end.start())
+    else:
+        offset = len(text)
+    return reason, _place(text, offset)
+
+
+def _place(text: str, offset: int) -> str:
     before = text[:offset]
     line, column = before.count("\n") + 1, offset - before.rfind("\n")
     return f" at line {line}, column {column}"

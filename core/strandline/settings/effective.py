@@ -8,7 +8,12 @@ import msgspec
 
 from strandline.ecmascript import JsonValue, is_finite_number, is_number, trim
 from strandline.settings.document import ConfigDocument
-from strandline.settings.model_ids import normalise_model_id, normalise_provider, normalise_reference
+from strandline.settings.model_ids import (
+    DEFAULT_ALIASES,
+    normalise_model_id,
+    normalise_provider,
+    normalise_reference,
+)
 from strandline.settings.policies import (
     AgentPolicy,
     AgentsPolicy,
@@ -129,13 +134,17 @@ class _Reader:
     def __init__(self, root: dict[str, JsonValue], refused: set[str], file: str) -> None:
         self._root = root
         self._refused = refused
-        self._file = file
+        self.file = file
         self.values: list[EffectiveValue] = []
 
     def raw(self, path: str) -> JsonValue:
         """Return the stated value, or ``None`` when it is absent or refused."""
         if any(refused == path or refused.startswith(f"{path}.") for refused in self._refused):
             return None
+        return self.stated(path)
+
+    def stated(self, path: str) -> JsonValue:
+        """Return what stands at ``path``, refused or not; ``None`` when it is absent."""
         value: JsonValue = self._root
         for part in path.split("."):
             if not isinstance(value, dict) or part not in value:
@@ -149,7 +158,7 @@ class _Reader:
     def take(self, path: str, default: JsonValue, unit: Unit = "") -> JsonValue:
         """Return the value at ``path`` or ``default``, and note it."""
         stated = self.raw(path)
-        self.note(path, default if stated is None else stated, unit, BUILT_IN if stated is None else self._file)
+        self.note(path, default if stated is None else stated, unit, BUILT_IN if stated is None else self.file)
         return default if stated is None else stated
 
     def integer(self, path: str, default: int, unit: Unit = "") -> int:
@@ -169,13 +178,13 @@ class _Reader:
             self.note(path, default, "ms", BUILT_IN)
             return default
         value = None if stated is False else parse_duration_ms(cast("str | float", stated), bare_unit=bare_unit)
-        self.note(path, value, "ms", self._file)
+        self.note(path, value, "ms", self.file)
         return value
 
     def size(self, path: str, default: int | None) -> int | None:
         stated = self.raw(path)
         value = default if stated is None else parse_bytes(cast("str | float", stated))
-        self.note(path, value, "bytes", BUILT_IN if stated is None else self._file)
+        self.note(path, value, "bytes", BUILT_IN if stated is None else self.file)
         return value
 
 
@@ -237,10 +246,11 @@ def _maintenance(reader: _Reader) -> MaintenancePolicy:
     base = "session.maintenance"
     prune = reader.duration(f"{base}.pruneAfter", None, "d")
     if prune is None:
-        days = reader.raw(f"{base}.pruneDays")
+        # A stated pruneAfter keeps pruneDays out, even one that is refused.
+        days = reader.raw(f"{base}.pruneDays") if reader.stated(f"{base}.pruneAfter") is None else None
         reader.values.pop()
         prune = parse_duration_ms(days, bare_unit="d") if is_number(days) else None
-        source = BUILT_IN if prune is None else f"{reader._file} ({base}.pruneDays)"  # noqa: SLF001 - same module
+        source = BUILT_IN if prune is None else f"{reader.file} ({base}.pruneDays)"
         prune = MaintenancePolicy().prune_after_ms if prune is None else prune
         reader.note(f"{base}.pruneAfter", prune, "ms", source)
     budget = reader.size(f"{base}.maxDiskBytes", None)
@@ -324,7 +334,8 @@ def _gateway(reader: _Reader) -> GatewayPolicy:
 
 
 def _agents(reader: _Reader, normalise_agent_id: NormaliseAgentId) -> AgentsPolicy:
-    listed = reader.raw("agents.list")
+    # One refused field of one agent does not make the others unknown; each field is checked below.
+    listed = reader.stated("agents.list")
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     models = reader.raw("agents.defaults.models")
     configured = models if isinstance(models, dict) else {}
@@ -344,16 +355,23 @@ def _agents(reader: _Reader, normalise_agent_id: NormaliseAgentId) -> AgentsPoli
         acp_ids=tuple(normalise_agent_id(name) for name in _acp_names(reader, entries)),
         default_model=_primary(reader.take("agents.defaults.model", None)),
         context_tokens=reader.optional_integer("agents.defaults.contextTokens", "tokens"),
-        model_aliases={
-            alias.lower(): normalise_reference(name)
-            for name, entry in configured.items()
-            if isinstance(entry, dict) and (alias := _text(entry.get("alias")))
-        },
+        model_aliases=_aliases(configured),
         configured_models=tuple(normalise_reference(name) for name in configured),
         cli_backends=tuple(backends) if isinstance(backends, dict) else (),
         windows=tuple(_windows(reader.raw("models.providers"))),
         provider_models=_provider_models(reader.raw("models.providers")),
     )
+
+
+def _aliases(configured: dict[str, JsonValue]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, entry in configured.items():
+        reference = normalise_reference(name)
+        if isinstance(entry, dict):
+            alias = _text(entry["alias"]) if "alias" in entry else DEFAULT_ALIASES.get(reference)
+            if alias:
+                found.setdefault(alias.lower(), reference)
+    return found
 
 
 def _acp_names(reader: _Reader, entries: list[dict[str, JsonValue]]) -> Iterator[str]:

@@ -91,6 +91,19 @@ def normalise_model_id(provider: str, model: str) -> str:
     return model
 
 
+DEFAULT_ALIASES = {
+    "anthropic/claude-opus-4-7": "opus",
+    "anthropic/claude-sonnet-4-6": "sonnet",
+    "openai/gpt-5.4": "gpt",
+    "openai/gpt-5.4-mini": "gpt-mini",
+    "openai/gpt-5.4-nano": "gpt-nano",
+    "google/gemini-3.1-pro-preview": "gemini",
+    "google/gemini-3-flash-preview": "gemini-flash",
+    "google/gemini-3.1-flash-lite-preview": "gemini-flash-lite",
+}
+"""Aliases that the loader gives to models of ``agents.defaults.models`` that state none."""
+
+
 def normalise_reference(text: str) -> str:
     """Return a stated ``provider/model`` as the loader rewrites it; anything else is only trimmed."""
     stated = trim(text)

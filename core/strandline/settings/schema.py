@@ -90,7 +90,7 @@ def validate(node: Node, value: JsonValue, path: str) -> Iterator[Problem]:
 
 def _validate_section(node: Section, value: JsonValue, path: str) -> Iterator[Problem]:
     if not isinstance(value, dict):
-        yield Problem(path, INVALID)
+        yield Problem(path or "<root>", INVALID)
         return
     for name, inner in node.fields.items():
         if name in value or name in node.required:

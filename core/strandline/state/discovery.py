@@ -150,8 +150,8 @@ def choose_directory(
         path=state,
         found_by=found_by,
         config_path=_config_path(state, environment, home, explicit=path is not None, look_home=legacy or not path),
-        sample=(state / SAMPLE_MARKER).is_file(),
-        legacy_sessions=legacy_sessions if legacy_sessions.is_dir() else None,
+        sample=fsys.is_file(state / SAMPLE_MARKER),
+        legacy_sessions=legacy_sessions if fsys.is_directory(legacy_sessions) else None,
     )
 
 
@@ -166,14 +166,16 @@ def candidate_directories(environment: Environment) -> tuple[StateDirectory, ...
     for name in names:
         if name == ".clawdbot" or name.startswith(".openclaw"):
             found_by = f"profile {name.removeprefix('.openclaw-')}" if name.startswith(".openclaw-") else f"~/{name}"
-            named.append(StateDirectory(path=home / name, found_by=found_by, config_path=home / name / CONFIG_NAME))
-    unique = {directory.path: directory for directory in reversed(named)}
-    return tuple(directory for directory in reversed(unique.values()) if looks_like_state(directory.path))
+            named.append(msgspec.structs.replace(choose_directory(home / name, environment), found_by=found_by))
+    unique: dict[Path, StateDirectory] = {}
+    for directory in named:
+        unique.setdefault(directory.path, directory)
+    return tuple(directory for directory in unique.values() if looks_like_state(directory.path))
 
 
 def looks_like_state(path: Path) -> bool:
     """Tell whether a directory holds what a state directory holds: agents, or a configuration."""
-    return any((path / name).exists() for name in ("agents", CONFIG_NAME, LEGACY_CONFIG_NAME))
+    return any(fsys.exists(path / name) for name in ("agents", CONFIG_NAME, LEGACY_CONFIG_NAME))
 
 
 def read_config(path: Path) -> ConfigDocument:
@@ -249,7 +251,7 @@ def _default_directory(environment: Environment, home: Path, profile: str | None
             raise BadRequest(f'The profile "{name}" is no name; use letters, digits, "_" and "-" only.')
         return home / f".openclaw-{name}", f"profile {name}", False
     current, legacy = home / ".openclaw", home / ".clawdbot"
-    if not current.exists() and legacy.exists():
+    if not fsys.exists(current) and fsys.exists(legacy):
         return legacy, "~/.clawdbot of an older release", True
     return current, "the default place", False
 
@@ -262,7 +264,7 @@ def _config_path(state: Path, environment: Environment, home: Path, *, explicit:
     if look_home and _variable(environment, "OPENCLAW_STATE_DIR") is None and state.name in {".openclaw", ".clawdbot"}:
         places += [home / ".openclaw", home / ".clawdbot"]
     candidates = [place / name for place in places for name in (CONFIG_NAME, LEGACY_CONFIG_NAME)]
-    return next((path for path in candidates if path.exists()), state / CONFIG_NAME)
+    return next((path for path in candidates if fsys.exists(path)), state / CONFIG_NAME)
 
 
 def _stores_on_disk(state: Path) -> Iterator[StoreLocation]:
@@ -272,15 +274,23 @@ def _stores_on_disk(state: Path) -> Iterator[StoreLocation]:
             continue
         path = state / "agents" / name / "sessions" / "sessions.json"
         location = _location(agent_id, path, state, configured=False)
-        if location.newer_path is not None or path.parent.is_dir():
+        if location.newer_path is not None or _may_hold_sessions(path.parent):
             yield location
+
+
+def _may_hold_sessions(directory: Path) -> bool:
+    """Tell whether a directory is there; where the system does not let us ask, the store's reading says so."""
+    try:
+        return directory.is_dir()
+    except PermissionError:
+        return True
 
 
 def _location(agent_id: str, path: Path, state: Path, *, configured: bool) -> StoreLocation:
     beside = path.parent.parent / "agent" / NEWER_STORE_NAME
     newer = beside if path.parent.name == "sessions" else state / "agents" / agent_id / "agent" / NEWER_STORE_NAME
     return StoreLocation(
-        agent_id=agent_id, path=path, configured=configured, newer_path=newer if newer.is_file() else None
+        agent_id=agent_id, path=path, configured=configured, newer_path=newer if fsys.is_file(newer) else None
     )
 
 
@@ -294,7 +304,8 @@ def _same(one: Path, other: Path) -> bool:
 
 def _resolve(text: str, home: Path, working_directory: Path) -> Path:
     if text == "~" or text.startswith(("~/", "~\\")):
-        return Path(os.path.normpath(home / text[2:]))
+        # Put in front as text: "~//x" lies below the home directory, and "~\\x" is no separator on POSIX.
+        return Path(os.path.normpath(f"{home}{text[1:]}"))
     return Path(os.path.normpath(working_directory / text))
 
 

@@ -86,10 +86,27 @@ def identify(path: Path) -> FileIdentity | None:
     """
     try:
         return FileIdentity.of(path.stat())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None  # a ValueError is a name that no file can have: NUL, or half a surrogate pair
     except OSError as error:
+        if error.errno in {errno.ENAMETOOLONG, errno.ELOOP}:
+            return None
         raise EnvironmentFault.of(error, path, "look at") from error
+
+
+def exists(path: Path) -> bool:
+    """Tell whether something is there, a directory or a file; ``False`` also where the system does not let us ask."""
+    return os.path.exists(path)  # noqa: PTH110 - the method of Path raises where a directory above is closed
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether a file is there; ``False`` also where the system does not let us ask."""
+    return os.path.isfile(path)  # noqa: PTH113 - see exists
+
+
+def is_directory(path: Path) -> bool:
+    """Tell whether a directory is there; ``False`` also where the system does not let us ask."""
+    return os.path.isdir(path)  # noqa: PTH112 - see exists
 
 
 def read_bytes(path: Path, limit: int | None = None) -> tuple[bytes, FileIdentity]:

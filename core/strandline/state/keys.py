@@ -17,13 +17,14 @@ DEFAULT_AGENT_ID = "main"
 
 _AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.IGNORECASE | re.ASCII)
 _NOT_AGENT_ID = re.compile(r"[^a-z0-9_-]+", re.ASCII)
-_SIGNAL_GROUP = re.compile(r"(^|:)(signal):(group):([^:]*)", re.IGNORECASE)
+_SIGNAL_GROUP = re.compile(r"(^|:)(signal):(group):([^:]*)", re.IGNORECASE | re.ASCII)
 _TELEGRAM_TOPIC = re.compile(r"telegram:(?:group|channel|direct|dm):.+:topic:[^:]+", re.DOTALL)
 _CHANNEL_POINTER = re.compile(r"[^:]+:(?:group|channel):.+", re.DOTALL)
 _CRON_RUN = re.compile(r"cron:[^:]+:run:[^:]+(?::.*)?", re.DOTALL)
 _THREAD = ":thread:"
 _AGENT_PARTS = 3
 _LASTING_CHAT_TYPES = frozenset({"group", "channel", "thread"})
+_FALSY: tuple[object, ...] = (None, False, 0, "")  # to JavaScript; there an empty list is true
 
 
 class SessionKind(StrEnum):
@@ -116,7 +117,7 @@ def _split_agent(normalised: str) -> AgentKey | None:
     if len(parts) < _AGENT_PARTS or parts[0] != "agent":
         return None
     agent_id, rest = trim(parts[1]), parts[2]
-    if not agent_id or not trim(rest):
+    if not agent_id:
         return None
     return AgentKey(agent_id, rest)
 
@@ -139,7 +140,7 @@ def thread_of(key: str) -> tuple[str, str | None]:
 
 def subagent_depth(key: str) -> int:
     """Count how deep a sub-agent key is nested; 0 for every other key."""
-    return normalise_key(key).count(":subagent:")
+    return trim(key).lower().count(":subagent:")
 
 
 class KeyReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,10 +206,10 @@ def _kind(key: str, rest: str, chat_type: object, spawned_by: object, *, scoped:
         return SessionKind.UNKNOWN
     if scoped and rest.startswith("cron:"):
         return SessionKind.CRON
-    if spawned_by:
+    if spawned_by not in _FALSY:
         return SessionKind.SPAWN_CHILD
     # Looked for in the key as stored: "Group" with a capital makes no group there.
-    if chat_type in {"group", "channel"} or ":group:" in key or ":channel:" in key:
+    if chat_type in ("group", "channel") or ":group:" in key or ":channel:" in key:
         return SessionKind.GROUP
     return SessionKind.DIRECT
 
@@ -255,7 +256,8 @@ def _shape(key: str, rest: str, thread: str | None, *, scoped: bool) -> KeyShape
 
 def _channel(rest: str) -> str | None:
     head, colon, _ = rest.partition(":")
-    return head if colon and head not in _SHAPES_BY_HEAD and head not in _NOT_CHANNELS else None
+    named = colon and head not in _SHAPES_BY_HEAD and head not in _NOT_CHANNELS
+    return trim(head) or None if named else None
 
 
 def _name(rest: str, shape: KeyShape, agent: AgentKey | None) -> str:
@@ -264,7 +266,7 @@ def _name(rest: str, shape: KeyShape, agent: AgentKey | None) -> str:
         case KeyShape.MAIN:
             return agent.agent_id if agent else rest
         case KeyShape.CRON | KeyShape.CRON_RUN:
-            return tail.split(":", 1)[0]
+            return tail.split(":", 1)[0] or rest
         case KeyShape.SUBAGENT | KeyShape.ACP | KeyShape.HOOK | KeyShape.NODE | KeyShape.EXPLICIT | KeyShape.DASHBOARD:
             return f"{_WORDS_BY_HEAD.get(head, head)} {tail.rsplit(':', 1)[-1][:8]}"
         case KeyShape.DIRECT | KeyShape.GROUP | KeyShape.CHANNEL | KeyShape.THREAD | KeyShape.TOPIC:
@@ -297,7 +299,7 @@ def store_key(requested: str, agent_id: str, *, main_key: str = "main") -> str:
     return f"agent:{normalise_agent_id(agent_id)}:{normalised}"
 
 
-_NAME_MARKER = re.compile(r"(?:[^:]+:)*?(?:direct|dm|group|channel|room):")
+_NAME_MARKER = re.compile(r"\A(?:[^:]+:)*?(?:direct|dm|group|channel|room):")
 _WORDS_BY_HEAD = {"subagent": "sub-agent", "acp": "ACP"}
 _SHAPES_BY_HEAD = {
     "hook": KeyShape.HOOK,

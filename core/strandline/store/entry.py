@@ -7,6 +7,7 @@ fields have other types than these is still read: the fields that fit are typed,
 from __future__ import annotations
 
 import json
+import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -213,9 +214,15 @@ def decode_entry(raw: bytes | Raw) -> ReadEntry | None:
 
 
 def nested(value: Any) -> JsonValue | UnsetType:  # noqa: ANN401 - any field of an entry
-    """Return a field's value as plain JSON; nested values are decoded from their bytes."""
+    """Return a field's value as plain JSON; nested values are decoded from their bytes.
+
+    One that is nested more deeply than Python follows is ``None``: nothing that a program writes is.
+    """
     if isinstance(value, Raw):
-        return loads_lenient(bytes(value))
+        try:
+            return loads_lenient(bytes(value))
+        except RecursionError:
+            return None
     plain: JsonValue | UnsetType = value
     return plain
 
@@ -226,8 +233,20 @@ def loads_lenient(data: bytes) -> JsonValue:
     Raises:
         ValueError: the bytes are no JSON.
     """
-    value: JsonValue = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+    text = data.decode("utf-8", "replace")
+    value: JsonValue = json.loads(text, parse_constant=_refuse_constant, parse_int=_integer)
     return value
+
+
+def dump_lenient(value: JsonValue) -> bytes:
+    """Encode what ``loads_lenient`` gave so that it reads back the same; infinity, which JSON lacks, as ``1e999``."""
+    try:
+        return json.dumps(value, allow_nan=False).encode()
+    except ValueError:
+        text = _CONSTANT.sub(
+            lambda found: found[0].replace("Infinity", "1e999") if found[1] else found[0], json.dumps(value)
+        )
+        return text.encode()
 
 
 def _decode_by_field(stored: JsonValue) -> ReadEntry | None:
@@ -240,14 +259,29 @@ def _decode_by_field(stored: JsonValue) -> ReadEntry | None:
         if kind is None:
             continue
         if kind == Nested:
-            typed[_ATTRIBUTES[name]] = Raw(json.dumps(value).encode())
+            typed[_ATTRIBUTES[name]] = Raw(dump_lenient(value))
             continue
         try:
             typed[_ATTRIBUTES[name]] = msgspec.convert(value, kind)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):
+            # Half an emoji, as JavaScript cuts text, is text all the same; msgspec has no string for it.
             mistyped[name] = value
     return ReadEntry(SessionEntry(**typed), mistyped)
 
 
 def _refuse_constant(name: str) -> JsonValue:
     raise ValueError(f"{name} is no JSON")
+
+
+def find_constant(text: str) -> int | None:
+    """Return where ``NaN`` or ``Infinity`` stands outside strings, or ``None``."""
+    return next((found.start() for found in _CONSTANT.finditer(text) if found[1]), None)
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) < _LONGEST_INTEGER else float(digits)
+
+
+_CONSTANT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(-?Infinity|NaN)', re.DOTALL)
+# Beyond a double's largest number every integer is infinite, as in JavaScript; Python refuses to read very long ones.
+_LONGEST_INTEGER = 400

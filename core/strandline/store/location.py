@@ -16,12 +16,14 @@ import msgspec
 from strandline.ecmascript import trim
 from strandline.state import fsys
 from strandline.state.file_classes import looks_like_checkpoint
+from strandline.state.keys import normalise_agent_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from strandline.state.fsys import FileEntry
 
+_AGENT_FILE = 3  # parts of <agent>/sessions/<file>
 _FILE_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}", re.IGNORECASE | re.ASCII)
 
 
@@ -62,7 +64,9 @@ def locate_transcript(
     default = f"{session_id}.jsonl" if session_id and is_file_id(session_id) else None
     refused = fsys.refused_name(default) if default else None
     stored = trim(session_file) if session_file else ""
-    fallback = TranscriptPath(sessions_dir / default if default else None, refused=refused)
+    fallback = (
+        _inside(sessions_dir / default, sessions_dir, listing, refused=refused) if default else TranscriptPath(None)
+    )
     if not stored:
         return fallback
     foreign = fsys.foreign_name(stored)
@@ -70,19 +74,43 @@ def locate_transcript(
         return _elsewhere(stored, foreign, fallback, listing)
     if not Path(stored).is_absolute():
         if stored == default or (os.sep not in stored and "/" not in stored and stored not in {".", ".."}):
-            return TranscriptPath(sessions_dir / stored, refused=fsys.refused_name(stored))
+            if stored.startswith(".."):
+                return fallback  # the real program takes two dots in front for a way out, whatever follows
+            return _inside(sessions_dir / stored, sessions_dir, listing, refused=fsys.refused_name(stored))
         joined = Path(os.path.normpath(sessions_dir / stored))
         if fsys.is_within(joined, sessions_dir) and joined != sessions_dir:
             return TranscriptPath(joined)
         return TranscriptPath(joined, outside=True, elsewhere=stored)
     path = Path(stored)
-    if path.parent == sessions_dir or fsys.is_within(path, sessions_dir):
+    if path == sessions_dir:
+        return fallback
+    if path.name == "..":
+        return TranscriptPath(path, outside=True, elsewhere=stored)
+    if path.parent == sessions_dir:
+        return _inside(path, sessions_dir, listing)
+    if fsys.is_within(path, sessions_dir):
         return TranscriptPath(path)
     if path.name in listing:
         return _elsewhere(stored, path.name, fallback, listing)
-    if fsys.is_within(path, _agents_dir(sessions_dir)):
+    if _is_sibling(path, sessions_dir):
         return TranscriptPath(path)
     return TranscriptPath(path, outside=True, elsewhere=stored)
+
+
+def _inside(
+    path: Path, sessions_dir: Path, listing: Mapping[str, FileEntry], *, refused: str | None = None
+) -> TranscriptPath:
+    """Return a path that lies in the sessions directory by its name; a link there may still lead out."""
+    entry = listing.get(path.name)
+    if (
+        entry is None
+        or entry.is_file
+        or entry.is_dir
+        or fsys.is_within(path, sessions_dir)
+        or _is_sibling(path, sessions_dir)
+    ):
+        return TranscriptPath(path, refused=refused)
+    return TranscriptPath(path, outside=True, elsewhere=os.path.realpath(path))
 
 
 def _elsewhere(stored: str, name: str, fallback: TranscriptPath, listing: Mapping[str, FileEntry]) -> TranscriptPath:
@@ -90,7 +118,10 @@ def _elsewhere(stored: str, name: str, fallback: TranscriptPath, listing: Mappin
     return TranscriptPath(fallback.path, elsewhere=stored, local_name=local)
 
 
-def _agents_dir(sessions_dir: Path) -> Path:
-    """Return the directory within which the real program accepts a sibling agent's transcript."""
+def _is_sibling(path: Path, sessions_dir: Path) -> bool:
+    """Tell whether a path leads into the sessions of another agent of the same state, which the real program takes."""
     agents = sessions_dir.parent.parent
-    return agents if agents.name == "agents" else sessions_dir
+    if agents.name != "agents" or not fsys.is_within(path, agents):
+        return False
+    parts = Path(os.path.realpath(path)).relative_to(os.path.realpath(agents)).parts
+    return len(parts) >= _AGENT_FILE and parts[1] == "sessions" and normalise_agent_id(parts[0]) == parts[0].lower()

@@ -34,7 +34,13 @@ def _answer(frame: Frame, answers: BinaryIO) -> None:
     job = find_job(frame.name)
     request = msgspec.msgpack.decode(frame.payload, type=job.request)
     for part in job.run(request):
-        answers.write(encode_frame("slice", "", part))
+        try:
+            encoded = encode_frame("slice", "", part)
+        except (UnicodeEncodeError, OverflowError):
+            # msgpack knows neither half characters nor numbers above 64 bits; both stand in real stores.
+            answers.write(encode_frame("unfit"))
+            return
+        answers.write(encoded)
         answers.flush()
     answers.write(encode_frame("done"))
 

@@ -9,7 +9,7 @@ import msgspec
 
 HEADER = struct.Struct(">I")
 
-Kind = Literal["run", "slice", "done", "environment", "damaged", "bug"]
+Kind = Literal["run", "slice", "done", "unfit", "environment", "damaged", "bug"]
 
 _ENCODER = msgspec.msgpack.Encoder()
 
@@ -18,7 +18,8 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
     """One message.
 
     Attributes:
-        kind: ``run`` asks for a job; ``slice`` and ``done`` answer; the others say whose fault a failure is.
+        kind: ``run`` asks for a job; ``slice`` and ``done`` answer; ``unfit`` ends a job whose next slice holds what
+            a frame cannot; the others say whose fault a failure is.
         name: the job for ``run``, the message for a failure, else empty.
         payload: the record itself, encoded, so that only its reader needs to know its type.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +13,7 @@ from strandline.errors import Bug, DamagedData, EnvironmentFault, StrandlineErro
 from strandline.work.frames import HEADER, decode_frame, encode_frame
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from strandline.work.frames import Frame
     from strandline.work.jobs import Job, RequestT, SliceT
@@ -27,6 +27,10 @@ _FAULTS: dict[str, type[StrandlineError]] = {
     "damaged": DamagedData,
     "bug": Bug,
 }
+
+
+class _UnfitError(Exception):
+    """A slice holds what a frame cannot carry; it is made in this process instead."""
 
 
 class Worker:
@@ -52,7 +56,7 @@ class Worker:
         async with self._turn:
             await self._started()
 
-    async def run(self, job: Job[RequestT, SliceT], request: RequestT) -> AsyncIterator[SliceT]:
+    async def run(self, job: Job[RequestT, SliceT], request: RequestT) -> AsyncGenerator[SliceT, None]:
         """Run a job and yield its slices.
 
         Closing the iterator early ends the child, since what it still has to say is of no use; the next job starts a
@@ -77,6 +81,9 @@ class Worker:
                 except (asyncio.IncompleteReadError, ConnectionError):
                     await self._stop()
                     continue
+                except _UnfitError:
+                    finished = True
+                    break
                 except StrandlineError:
                     finished = True
                     raise
@@ -85,8 +92,10 @@ class Worker:
                         await self._stop()
                         self._starts = min(self._starts, 1)
                 return
-        async for part in run_in_thread(job, request, skip=given):
-            yield part
+        # The child will not run, or a slice does not fit into a frame.
+        async with aclosing(run_in_thread(job, request, skip=given)) as rest:
+            async for part in rest:
+                yield part
 
     async def close(self) -> None:
         """End the child; the worker can be started again."""
@@ -109,7 +118,7 @@ class Worker:
 
     async def _ask(
         self, process: asyncio.subprocess.Process, job: Job[RequestT, SliceT], request: RequestT
-    ) -> AsyncIterator[SliceT]:
+    ) -> AsyncGenerator[SliceT, None]:
         if process.stdin is None or process.stdout is None:
             raise Bug("The worker was started without pipes.")
         process.stdin.write(encode_frame("run", job.name, request))
@@ -121,6 +130,8 @@ class Worker:
                 yield decoder.decode(frame.payload)
             elif frame.kind == "done":
                 return
+            elif frame.kind == "unfit":
+                raise _UnfitError
             else:
                 raise _FAULTS.get(frame.kind, Bug)(frame.name)
 
@@ -138,7 +149,9 @@ class Worker:
             process.stdin.close()
 
 
-async def run_in_thread(job: Job[RequestT, SliceT], request: RequestT, *, skip: int = 0) -> AsyncIterator[SliceT]:
+async def run_in_thread(
+    job: Job[RequestT, SliceT], request: RequestT, *, skip: int = 0
+) -> AsyncGenerator[SliceT, None]:
     """Run a job in threads of this process, one slice at a time, leaving out the first ``skip`` slices."""
     slices = job.run(request)
     while (part := await asyncio.to_thread(next, slices, None)) is not None:
@@ -152,7 +165,8 @@ def worker_command() -> list[str]:
     """Return the command that starts a worker; a frozen program starts itself with a hidden flag."""
     if getattr(sys, "frozen", False):
         return [sys.executable, WORKER_FLAG]
-    return [sys.executable, "-m", "strandline.work"]
+    # -P: a random.py in the directory that someone works in must not stand in for the library's.
+    return [sys.executable, "-P", "-m", "strandline.work"]
 
 
 async def _next_frame(stream: asyncio.StreamReader) -> Frame:
