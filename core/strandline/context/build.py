@@ -40,7 +40,7 @@ class ModelChoice(msgspec.Struct, frozen=True, rename="camel"):
     model_id: str | None
 
 
-class ContextMessage(msgspec.Struct, frozen=True):
+class ContextMessage(msgspec.Struct, frozen=True, gc=False):
     """One message as the model's context holds it.
 
     Attributes:
@@ -115,33 +115,32 @@ def build_context(index: TranscriptIndex, at: str | None = None) -> Context:
 
 def _settings(index: TranscriptIndex, path: Sequence[int]) -> tuple[str, ModelChoice | None, int | None]:
     """Find the last thinking level, model and compaction on the path, looking back from its end."""
-    thinking_level: str | None = None
+    kinds = [index.types[position] for position in path]
+    thinking = _last(kinds, "thinking_level_change")
+    compaction = _last(kinds, "compaction")
     model: ModelChoice | None = None
-    compaction: int | None = None
-    types = index.types
-    for position in reversed(path):
-        kind = types[position]
-        if kind == "message":
-            if model is None:
-                head = index.entry(position)
-                if head.role == "assistant":
-                    model = ModelChoice(head.provider, head.model)
-        elif kind == "model_change":
-            if model is None:
-                model = _model_of(index, position)
-        elif kind == "thinking_level_change":
-            if thinking_level is None:
-                record = record_at(index, position)
-                level = record.thinking_level if isinstance(record, ThinkingLevelChange) else None
-                thinking_level = level if isinstance(level, str) else NO_THINKING
-        elif kind == "compaction" and compaction is None:
-            compaction = position
-        if thinking_level is not None and model is not None and compaction is not None:
+    for position, kind in zip(reversed(path), reversed(kinds), strict=True):
+        if kind == "model_change" or (kind == "message" and index.role(position) == "assistant"):
+            model = _model_of(index, position)
             break
-    return thinking_level or NO_THINKING, model, compaction
+    level = NO_THINKING if thinking is None else _thinking_of(index, path[thinking])
+    return level, model, None if compaction is None else path[compaction]
+
+
+def _last(kinds: list[str], kind: str) -> int | None:
+    return len(kinds) - 1 - kinds[::-1].index(kind) if kind in kinds else None
+
+
+def _thinking_of(index: TranscriptIndex, position: int) -> str:
+    record = record_at(index, position)
+    level = record.thinking_level if isinstance(record, ThinkingLevelChange) else None
+    return level if isinstance(level, str) else NO_THINKING
 
 
 def _model_of(index: TranscriptIndex, position: int) -> ModelChoice:
+    if index.types[position] == "message":
+        head = index.entry(position)
+        return ModelChoice(head.provider, head.model)
     record = record_at(index, position)
     if not isinstance(record, ModelChange):
         return ModelChoice(None, None)
@@ -185,9 +184,9 @@ def _stored_message(index: TranscriptIndex, position: int) -> ContextMessage | N
         # A lone surrogate stops the fast decoder.
         message = _fields(index, position).get("message")
         stored = Raw() if message is None else Raw(dumps(message))
-    if not bytes(stored).startswith(b"{"):
+    if bytes(memoryview(stored)[:1]) != b"{":
         return None
-    return ContextMessage(position, index.entry(position).role or "", stored)
+    return ContextMessage(position, index.role(position) or "", stored)
 
 
 def _custom_message(index: TranscriptIndex, position: int) -> ContextMessage:

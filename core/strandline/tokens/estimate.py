@@ -13,7 +13,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from strandline.ecmascript import stringified_length, utf16_length
 from strandline.transcript.envelope import dumps, loads
-from strandline.transcript.facts import NO_ANSWER, context_tokens, usage_of
+from strandline.transcript.facts import NO_ANSWER, as_usage, context_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +131,7 @@ def _answer_units(block: _Block) -> int:
 def _usage(message: _Weighed) -> dict[str, JsonValue] | None:
     if message.role != "assistant" or message.stop_reason in NO_ANSWER or isinstance(message.usage, UnsetType):
         return None
-    return usage_of(message.usage)
+    return as_usage(message.usage)
 
 
 def _length(text: str | UnsetType | None) -> int:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, UnsetType
 
 if TYPE_CHECKING:
     from strandline.ecmascript import JsonValue
@@ -23,14 +23,12 @@ class MessageHead(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         provider: of an assistant's message.
         model: of an assistant's message.
         stop_reason: why an assistant's message ended.
-        usage: its usage as stored, still JSON.
     """
 
     role: Text = UNSET
     provider: Text = UNSET
     model: Text = UNSET
     stop_reason: Text = UNSET
-    usage: Raw | UnsetType = UNSET
 
 
 class Envelope(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -123,10 +121,7 @@ def read_leniently(data: bytes, *, strict: bool = True) -> ReadEnvelope | None:
     message = stored.get("message", UNSET)
     head: MessageHead | UnsetType | None = None
     if isinstance(message, dict):
-        inner = _fitting(message, _MESSAGE_TYPES, mistyped, "message.")
-        if "usage" in message:
-            inner["usage"] = Raw(dumps(message["usage"]))
-        head = msgspec.convert(inner, MessageHead)
+        head = msgspec.convert(_fitting(message, _MESSAGE_TYPES, mistyped, "message."), MessageHead)
     elif message is UNSET:
         head = UNSET
     elif message is not None:
@@ -139,8 +134,8 @@ def read_leniently(data: bytes, *, strict: bool = True) -> ReadEnvelope | None:
 
 def _fitting(
     stored: dict[str, JsonValue], types: dict[str, Any], mistyped: list[str], prefix: str
-) -> dict[str, JsonValue | Raw]:
-    fields: dict[str, JsonValue | Raw] = {}
+) -> dict[str, JsonValue]:
+    fields: dict[str, JsonValue] = {}
     for name, kind in types.items():
         if name not in stored:
             continue

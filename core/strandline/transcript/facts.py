@@ -95,8 +95,30 @@ def words_of(
     return Words(role, text[:WORDS_SHOWN], len(text) > WORDS_SHOWN, timestamp, evidence)
 
 
-def usage_of(raw: Raw | bytes) -> dict[str, JsonValue] | None:
-    """Return a stored usage object; ``None`` when it is no object."""
+class _Spent(msgspec.Struct, gc=False):
+    usage: Raw | UnsetType = UNSET
+
+
+class _SpentLine(msgspec.Struct, gc=False):
+    message: _Spent | UnsetType | None = UNSET
+
+
+_USAGE_DECODER = msgspec.json.Decoder(_SpentLine)
+
+
+def usage_of(raw: bytes) -> dict[str, JsonValue] | None:
+    """Return the usage object of a message record as stored; ``None`` when it has none."""
+    try:
+        message = _USAGE_DECODER.decode(raw).message
+    except (msgspec.DecodeError, RecursionError):
+        return _usage_leniently(raw)
+    if not message or isinstance(message.usage, UnsetType):
+        return None
+    return as_usage(message.usage)
+
+
+def as_usage(raw: Raw | bytes) -> dict[str, JsonValue] | None:
+    """Return a usage object from its JSON; ``None`` when it is no object."""
     stored = loads(bytes(raw))
     return stored if isinstance(stored, dict) else None
 
@@ -108,6 +130,13 @@ def context_tokens(usage: dict[str, JsonValue]) -> int | float:
         return total
     counts = (usage.get(name) for name in ("input", "output", "cacheRead", "cacheWrite"))
     return sum(count for count in counts if is_finite_number(count))
+
+
+def _usage_leniently(raw: bytes) -> dict[str, JsonValue] | None:
+    record = loads(raw, strict=False)
+    message = record.get("message") if isinstance(record, dict) else None
+    usage = message.get("usage") if isinstance(message, dict) else None
+    return usage if isinstance(usage, dict) else None
 
 
 def _text_leniently(raw: bytes) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-from msgspec import Raw
 
 from strandline.ecmascript import is_number
 from strandline.transcript.envelope import HEADER_TYPE, loads
@@ -14,6 +13,8 @@ from strandline.transcript.records import Record, SessionHeader, decode_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from strandline.ecmascript import JsonValue
 
 CURRENT_VERSION = 3
 TREE_VERSION = 2
@@ -36,7 +37,6 @@ class EntryHead(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         provider: of an assistant's message.
         model: of an assistant's message.
         stop_reason: of an assistant's message.
-        usage: of an assistant's message, as stored JSON; ``None`` when it has none.
         read_by_openclaw: whether the real program reads it too; salvaged records are lost to it.
     """
 
@@ -52,7 +52,6 @@ class EntryHead(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     provider: str | None
     model: str | None
     stop_reason: str | None
-    usage: Raw | None
     read_by_openclaw: bool
 
     @property
@@ -127,6 +126,14 @@ class TranscriptIndex(Protocol):
 
     def entry(self, position: int) -> EntryHead:
         """Return what is known of an entry without its body."""
+        ...
+
+    def role(self, position: int) -> str | None:
+        """Return who speaks in an entry; ``None`` when it is no message."""
+        ...
+
+    def usage(self, position: int) -> dict[str, JsonValue] | None:
+        """Return the usage that an entry's message reports, as stored; ``None`` when it reports none."""
         ...
 
     def raw(self, position: int) -> bytes:

@@ -250,7 +250,7 @@ class _Search:
             self._words = words_of(body, message.role, timestamp, place)
         if measured or message.role != "assistant" or message.stop_reason in NO_ANSWER:
             return
-        usage = None if isinstance(message.usage, UnsetType) else usage_of(message.usage)
+        usage = usage_of(body)
         if usage is None or not (tokens := context_tokens(usage)):
             return
         provider = message.provider if isinstance(message.provider, str) else None

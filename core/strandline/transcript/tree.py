@@ -80,7 +80,8 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         parents: by position, the entry before; ``None`` at a root.
-        children: by position, the entries after it, oldest first.
+        first_children: by position, the oldest entry after it; ``None`` at an end.
+        branches: by position, the entries after it, oldest first, where there are several.
         roots: entries without a parent, in the order of the file.
         leaf: the last entry of the file, whatever its type; ``None`` when there is none.
         path: root to leaf: what the talk is now.
@@ -93,7 +94,8 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     parents: tuple[int | None, ...]
-    children: tuple[tuple[int, ...], ...]
+    first_children: tuple[int | None, ...]
+    branches: dict[int, tuple[int, ...]]
     roots: tuple[int, ...]
     leaf: int | None
     path: tuple[int, ...]
@@ -103,6 +105,10 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     loops: tuple[Loop, ...]
     labels: dict[str, str]
     session_name: str | None
+
+    def children(self, position: int) -> tuple[int, ...]:
+        """Return the entries after one, oldest first."""
+        return _children(self.first_children, self.branches, position)
 
     @property
     def side_entries(self) -> int:
@@ -174,24 +180,29 @@ def build_tree(index: TranscriptIndex) -> Tree:
     count = len(links.parents)
     leaf = count - 1 if count else None
     path = path_to(links.parents, leaf)
-    gathered: list[list[int] | None] = [None] * count
+    first: list[int | None] = [None] * count
+    later: dict[int, list[int]] = {}
     roots: list[int] = []
     for position, parent in enumerate(links.parents):
         if parent is None:
             roots.append(position)
-        elif (siblings := gathered[parent]) is None:
-            gathered[parent] = [position]
+        elif (born := first[parent]) is None:
+            first[parent] = position
         else:
-            siblings.append(position)
-    children = tuple(() if born is None else _by_time(index, born) for born in gathered)
+            later.setdefault(parent, [born]).append(position)
+    branches = {parent: _by_time(index, born) for parent, born in later.items()}
+    for parent, siblings in branches.items():
+        first[parent] = siblings[0]
+    first_children = tuple(first)
     labels, session_name = _names(index)
     return Tree(
         parents=links.parents,
-        children=children,
+        first_children=first_children,
+        branches=branches,
         roots=tuple(roots),
         leaf=leaf,
         path=path,
-        runs=_runs(roots, children, frozenset(path)),
+        runs=_runs(roots, first_children, branches, frozenset(path)),
         duplicates=links.duplicates,
         missing=links.missing,
         loops=links.loops,
@@ -206,7 +217,7 @@ def walk(tree: Tree) -> Iterator[tuple[int, int]]:
     while stack:
         depth, position = stack.pop()
         yield depth, position
-        stack.extend((depth + 1, child) for child in reversed(tree.children[position]))
+        stack.extend((depth + 1, child) for child in reversed(tree.children(position)))
 
 
 def _doubles(ids: Sequence[str | None], last: dict[str | None, int]) -> dict[str, list[int]]:
@@ -255,8 +266,6 @@ def _cut_loops(
 
 
 def _by_time(index: TranscriptIndex, siblings: list[int]) -> tuple[int, ...]:
-    if len(siblings) == 1:
-        return (siblings[0],)
     timed: list[tuple[int, int]] = []
     for position in siblings:
         time = date_ms(index.entry(position).timestamp)
@@ -266,18 +275,30 @@ def _by_time(index: TranscriptIndex, siblings: list[int]) -> tuple[int, ...]:
     return tuple(position for _, position in sorted(timed))
 
 
-def _runs(roots: list[int], children: tuple[tuple[int, ...], ...], active: frozenset[int]) -> tuple[Run, ...]:
+def _children(first: Sequence[int | None], branches: dict[int, tuple[int, ...]], position: int) -> tuple[int, ...]:
+    several = branches.get(position)
+    if several is not None:
+        return several
+    only = first[position]
+    return () if only is None else (only,)
+
+
+def _runs(
+    roots: list[int], first: Sequence[int | None], branches: dict[int, tuple[int, ...]], active: frozenset[int]
+) -> tuple[Run, ...]:
     runs: list[Run] = []
     stack: list[tuple[int, int | None, int]] = [(root, None, 0) for root in reversed(roots)]
     while stack:
         position, parent, level = stack.pop()
         entries = [position]
         # The active path may end inside a row: what comes after the leaf in the tree is another run.
-        while len(born := children[position]) == 1 and (born[0] in active) == (position in active):
-            position = born[0]
+        on_path = position in active
+        while (only := first[position]) is not None and position not in branches and (only in active) == on_path:
+            position = only
             entries.append(position)
         place = len(runs)
-        runs.append(Run(tuple(entries), parent, level, position in active))
+        runs.append(Run(tuple(entries), parent, level, on_path))
+        born = _children(first, branches, position)
         below = level + 1 if len(born) > 1 else level
         stack.extend((child, place, below) for child in reversed(born))
     return tuple(runs)

@@ -15,6 +15,7 @@ from msgspec import UnsetType
 from strandline.ecmascript import is_number
 from strandline.state import fsys
 from strandline.transcript.envelope import HEADER_TYPE, Envelope, dumps, is_utf8, loads
+from strandline.transcript.facts import usage_of
 from strandline.transcript.index import (
     CURRENT_VERSION,
     TREE_VERSION,
@@ -30,6 +31,8 @@ from strandline.transcript.places import Evidence, Oddity, OddityKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from strandline.ecmascript import JsonValue
 
 WHOLE_FILE_BYTES = 64 * 1024**2
 
@@ -83,13 +86,9 @@ class WholeFile:
         envelope = lines.envelopes[place]
         message = envelope.message
         if not message or envelope.type != "message":
-            role = provider = model = stop_reason = usage = None
+            provider = model = stop_reason = None
         else:
-            role, provider, model = _text(message.role), _text(message.provider), _text(message.model)
-            stop_reason = _text(message.stop_reason)
-            usage = None if isinstance(message.usage, UnsetType) else message.usage
-        if role == _OLD_ROLE and self.version < CURRENT_VERSION:
-            role = _NEW_ROLE
+            provider, model, stop_reason = _text(message.provider), _text(message.model), _text(message.stop_reason)
         return EntryHead(
             position=position,
             line=lines.numbers[place],
@@ -99,13 +98,28 @@ class WholeFile:
             id=self.ids[position],
             parent_id=self.parent_ids[position],
             timestamp=None if isinstance(envelope.timestamp, UnsetType) else envelope.timestamp,
-            role=role,
+            role=self.role(position),
             provider=provider,
             model=model,
             stop_reason=stop_reason,
-            usage=usage,
             read_by_openclaw=self.read_by_openclaw and place not in lines.unread,
         )
+
+    def role(self, position: int) -> str | None:
+        """Return who speaks in an entry; ``None`` when it is no message."""
+        envelope = self._lines.envelopes[self._places[position]]
+        if envelope.type != "message" or not envelope.message:
+            return None
+        role = envelope.message.role
+        if role == _OLD_ROLE and self.version < CURRENT_VERSION:
+            return _NEW_ROLE
+        return role if isinstance(role, str) else None
+
+    def usage(self, position: int) -> dict[str, JsonValue] | None:
+        """Return the usage that an entry's message reports, as stored; ``None`` when it reports none."""
+        if self.types[position] != "message":
+            return None
+        return usage_of(self._stored(self._places[position]))
 
     def raw(self, position: int) -> bytes:
         """Return an entry as strict JSON in the current version's form."""

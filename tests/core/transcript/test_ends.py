@@ -14,7 +14,7 @@ from strandline.ecmascript import date_ms
 from strandline.errors import EnvironmentFault, Refused
 from strandline.transcript import tail as tail_module
 from strandline.transcript.ends import read_ends
-from strandline.transcript.facts import context_tokens, usage_of
+from strandline.transcript.facts import context_tokens
 from strandline.transcript.head import read_head
 from strandline.transcript.places import DamageKind, OddityKind
 from strandline.transcript.tail import read_tail
@@ -288,8 +288,9 @@ def test_tail_says_what_the_whole_path_says(records: list[dict[str, Any]], end: 
             compaction = entry.id
         if words is None and entry.role in {"user", "assistant"} and entry.stop_reason != "aborted":
             words = entry.offset
-        if not measured and entry.usage is not None and entry.stop_reason != "aborted":
-            usage = context_tokens(usage_of(entry.usage) or {})
+        used = index.usage(position)
+        if not measured and used is not None and entry.stop_reason != "aborted":
+            usage = context_tokens(used)
     assert (tail.last_words.evidence.offset if tail.last_words else None) == words
     assert (tail.last_usage.tokens if tail.last_usage else None) == usage
     assert (tail.compaction.id if tail.compaction else None) == compaction

@@ -158,13 +158,27 @@ def test_words_are_the_text_blocks() -> None:
     assert words_of(b'{"message":{"content":"  "}}', "user", None, Evidence(1, 0, 1)) is None
 
 
+def test_usage_is_read_from_its_record() -> None:
+    """A usage is an object or nothing, also where a lone surrogate stops the fast decoder."""
+    assert usage_of(b'{"message":{"usage":{"input":1}}}') == {"input": 1}
+    assert usage_of(b'{"message":{"x":"\\ud83d","usage":{"input":1}}}') == {"input": 1}
+    for none in (
+        b"{}",
+        b'{"message":null}',
+        b'{"message":{"usage":5}}',
+        b'{"message":5}',
+        b'{"message":{"x":"\\ud83d"}}',
+    ):
+        assert usage_of(none) is None
+
+
 def test_costs_of_the_files_of_one_conversation() -> None:
     """A26: each file gives the cost of its own answers; which files are copies is for the rooms above to say."""
     costs: dict[str, float] = {}
     for path in golden.case_transcripts("A26-copies-counted-twice"):
         index = read_transcript(path)
-        found = [usage_of(usage) for at in range(len(index)) if (usage := index.entry(at).usage) is not None]
-        costs[path.name[35:]] = round(sum(usage["cost"]["total"] for usage in found if usage is not None), 2)
+        found: list[Any] = [usage for at in range(len(index)) if (usage := index.usage(at)) is not None]
+        costs[path.name[35:]] = round(sum(usage["cost"]["total"] for usage in found), 2)
     assert costs == {
         "1.checkpoint.0000000c-0b00-4000-8000-000000000007.jsonl": 0.30,
         "1.jsonl": 0.50,
