@@ -284,3 +284,9 @@ def test_a_real_process_is_found_by_its_environment(tmp_path: Path) -> None:
         child.kill()
         child.wait(60)
     assert find_owners(question, SystemProcesses()) == ()
+
+
+def test_the_blanks_after_a_lock_of_2026_9_are_accepted() -> None:
+    """A real 2026.9.6 gateway ends its lock in a line of tabs and spaces that tells its writer."""
+    payload = parse_gateway_lock(b'{"pid": 7, "createdAt": "x", "configPath": "/c", "port": 19877}\n\t\t  \t \t\t ')
+    assert payload == GatewayPayload(pid=7, created_ms=None, config_path="/c", port=19877)
