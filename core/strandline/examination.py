@@ -36,7 +36,7 @@ from strandline.tokens.transcript_tail import tail_of_ends, tail_of_path
 from strandline.tokens.usage import normalise_usage
 from strandline.tokens.windows import Windows, resolve_windows
 from strandline.transcript.ends import Ends, read_ends
-from strandline.transcript.facts import usage_of
+from strandline.transcript.facts import Words
 from strandline.transcript.places import Damage, Oddity
 from strandline.transcript.tree import Tree, build_tree
 from strandline.transcript.whole_file import WHOLE_FILE_BYTES, WholeFile, read_transcript
@@ -374,19 +374,16 @@ def _history(index: WholeFile, path: tuple[int, ...]) -> tuple[CompactionHistory
             at = date_ms(entry.timestamp)
             if at is not None and FLUSH_PROMPT.encode() in index.raw(position)[:4096]:
                 flushes.append(at)
-        elif entry.role == "assistant" and after and entry.usage is not None:
-            stored = usage_of(entry.usage)
+        elif entry.role == "assistant" and after:
+            stored = index.usage(position)
             usage = normalise_usage(stored) if stored is not None else None
             if usage is not None and usage.context:
                 fresh, after = max(fresh or 0, usage.context), False
     return CompactionHistory(compactions=compactions, questions=questions, fresh_tokens=fresh), tuple(flushes)
 
 
-def _spoken(words: object) -> SpokenWords | None:
-    role, text = getattr(words, "role", None), getattr(words, "text", None)
-    if not isinstance(role, str) or not isinstance(text, str):
-        return None
-    return SpokenWords(role=role, text=text, at=date_ms(getattr(words, "timestamp", None)))
+def _spoken(words: Words | None) -> SpokenWords | None:
+    return None if words is None else SpokenWords(role=words.role, text=words.text, at=date_ms(words.timestamp))
 
 
 def _listed_counts(row: SessionRow) -> StoreCounts:

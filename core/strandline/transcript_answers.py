@@ -114,7 +114,7 @@ def tree_answer(path: Path) -> TreeAnswer:
     header = index.header
     return TreeAnswer(
         leaf_id=None if tree.leaf is None else ids[tree.leaf],
-        session_id=None if header is None else header.header.id,
+        session_id=header.header.id if header is not None and isinstance(header.header.id, str) else None,
         session_name=tree.session_name,
         header=None if header is None else msgspec.Raw(header.stored),
         entry_count=len(index),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from strandline.errors import EnvironmentFault
-from strandline.findings import Finding, Severity
+from strandline.findings import Finding
 from strandline.state import fsys
 from strandline.state.file_classes import STORE_NAME
 from strandline.state.lock_payload import Content, LockPayload, parse_lock
@@ -154,17 +154,17 @@ def lock_findings(verdicts: Iterable[LockVerdict]) -> tuple[Finding, ...]:
     """Return a finding for each lock that is in the way without a living owner, or that nobody here can vouch for."""
     return tuple(
         Finding(
-            code="lock.stale" if verdict.state is LockState.STALE else "lock.foreign",
-            severity=Severity.WARNING if verdict.state is LockState.STALE else Severity.INFO,
+            code="lock-stale" if verdict.state is LockState.STALE else "lock-foreign",
+            severity="warning" if verdict.state is LockState.STALE else "info",
             what=(
                 "A write lock was left behind by an owner that no longer holds it."
                 if verdict.state is LockState.STALE
                 else "A write lock belongs to a process that cannot be checked from here."
             ),
             where=verdict.path,
-            evidence="; ".join((*verdict.reasons, *verdict.grounds)),
+            evidence=(*verdict.reasons, *verdict.grounds),
             fix=(
-                "Let OpenClaw take it over at its next turn, or release it here, which checks it once more."
+                "Let OpenClaw take it over at its next turn; it judges the lock in the same way."
                 if verdict.state is LockState.STALE
                 else "Look on the system that runs the gateway; nothing here may call its process dead."
             ),

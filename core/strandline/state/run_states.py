@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from strandline.ecmascript import is_finite_number
-from strandline.findings import Finding, Severity
+from strandline.findings import Finding
 from strandline.state.words import duration
 
 if TYPE_CHECKING:
@@ -146,11 +146,11 @@ def run_findings(verdicts: Iterable[RunVerdict], where: str) -> tuple[Finding, .
     """
     return tuple(
         Finding(
-            code=f"run.{verdict.state.value}",
-            severity=Severity.WARNING,
+            code=f"run-{verdict.state.value}",
+            severity="warning",
             what=_SENTENCES[verdict.state],
             where=f"{where} {verdict.key}",
-            evidence="; ".join(verdict.grounds),
+            evidence=verdict.grounds,
             fix="Stop the run from the gateway (/stop), or start the next turn; either writes the row's true state.",
         )
         for verdict in verdicts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from strandline.ecmascript import date_ms
 from strandline.tokens.evidence import TranscriptTail
 from strandline.tokens.usage import Usage, normalise_usage
-from strandline.transcript.facts import NO_ANSWER, usage_of
+from strandline.transcript.facts import NO_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +46,8 @@ def tail_of_path(
         entry = index.entry(position)
         if entry.type == "compaction":
             superseded, after, compacted_at = last[0] if last else superseded, False, date_ms(entry.timestamp)
-        elif entry.role == "assistant" and entry.usage is not None and entry.stop_reason not in NO_ANSWER:
-            stored = usage_of(entry.usage)
+        elif entry.role == "assistant" and entry.stop_reason not in NO_ANSWER:
+            stored = index.usage(position)
             usage = normalise_usage(stored) if stored is not None else None
             if usage is not None:
                 last, after = (usage, date_ms(entry.timestamp)), True

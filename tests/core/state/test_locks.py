@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from process_table import Table
 from state_cases import CASES, NOW_MS, copy_case, fingerprint
-from strandline.findings import Severity
+
 from strandline.state.lock_payload import Content, LockPayload, parse_lock, parse_time
 from strandline.state.locks import (
     HALF_WRITTEN_GRACE_MS,
@@ -92,7 +92,7 @@ def test_every_stale_lock_is_a_finding_and_the_held_one_is_none(tmp_path: Path) 
     sessions = copy_case("A14-locks", tmp_path) / "agents" / "main" / "sessions"
     findings = lock_findings(read_locks(sessions, _case_table(), LockRules(now_ms=NOW_MS)))
     assert len(findings) == 7
-    assert all(finding.code == "lock.stale" and finding.severity is Severity.WARNING for finding in findings)
+    assert all(finding.code == "lock-stale" and finding.severity == "warning" for finding in findings)
     assert all(finding.evidence and finding.fix for finding in findings)
     assert not any("000000000004.jsonl" in finding.where for finding in findings)
 
@@ -254,7 +254,7 @@ def test_foreign_is_never_dead(processes: tuple[Process, ...], rules: dict[str, 
     verdict = _judge({"pid": 7, "createdAt": _STARTED, "starttime": 500}, *processes, **rules)
     assert (verdict.state, verdict.reasons) == (LockState.FOREIGN, (StaleReason.DEAD_PID,))
     assert any(word in ground for ground in verdict.grounds)
-    assert lock_findings([verdict])[0].code == "lock.foreign"
+    assert lock_findings([verdict])[0].code == "lock-foreign"
 
 
 def test_other_files_are_no_locks_and_a_missing_directory_has_none(tmp_path: Path) -> None:

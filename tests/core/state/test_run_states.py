@@ -67,7 +67,7 @@ def test_one_of_five_runs(tmp_path: Path) -> None:
 def test_the_three_that_lie_are_findings(tmp_path: Path) -> None:
     """Each kind of lie has its own code, its evidence and a way out; the live and the finished row have none."""
     findings = run_findings(_case(tmp_path), "/state/sessions.json")
-    assert [finding.code for finding in findings] == ["run.stale", "run.contradictory", "run.orphaned"]
+    assert [finding.code for finding in findings] == ["run-stale", "run-contradictory", "run-orphaned"]
     assert all(finding.evidence and finding.fix for finding in findings)
     assert findings[0].where == "/state/sessions.json agent:main:hook:demo-1"
 
