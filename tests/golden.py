@@ -23,7 +23,9 @@ AGES = frozenset({"age", "ageMs"})
 def load_case(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return (case, expectation) of a recorded run."""
     folder = DATA / "golden" / name
-    return json.loads((folder / "case.json").read_text("utf-8")), json.loads((folder / "expect.json").read_text("utf-8"))
+    return json.loads((folder / "case.json").read_text("utf-8")), json.loads(
+        (folder / "expect.json").read_text("utf-8")
+    )
 
 
 def build_state(case: dict[str, Any], state: Path) -> None:

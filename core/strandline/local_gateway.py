@@ -297,7 +297,7 @@ class LocalGateway:
         for first in range(0, len(source.rows), SLICE_ROWS):
             rows = source.rows[first : first + SLICE_ROWS]
             found = transcript_facts(rows, source.location.sessions_dir, source.listing)
-            facts = await asyncio.to_thread(list[TranscriptFacts], found)
+            facts: list[TranscriptFacts] = await asyncio.to_thread(list, found)
             source.facts.update((fact.key, fact) for fact in facts)
             self._bus.publish(FactsRead(revision=self._next_revision(), store=index, facts=tuple(facts)))
         recovery = tuple(sorted(_recovery_names(source.location.path.name, entries)))
