@@ -52,7 +52,9 @@ class Figure(NamedTuple):
 def main() -> int:
     """Run the measurements and write the report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=sorted(MEASUREMENTS), action="append", help="one measurement; several may be given")
+    parser.add_argument(
+        "--only", choices=sorted(MEASUREMENTS), action="append", help="one measurement; several may be given"
+    )
     parser.add_argument("--dry", action="store_true", help="print the figures, leave the report as it is")
     words = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="strandline-bench-") as folder:
@@ -101,12 +103,8 @@ def list_5000(inputs: Inputs) -> Iterator[Figure]:
         f"{mine / theirs:.2f} × (limit 3 ×)",
     )
     heavy = inputs.state(sessions=5000, row_kb=6)
-    mine, theirs = paired(
-        [*ours[:-1], str(heavy)], [sys.executable, "-c", BARE_LIST, str(heavy)]
-    )
-    yield Figure(
-        "the same with rows of 6 KB", ms(mine), f"bare Python: {ms(theirs)}", f"{mine / theirs:.2f} ×"
-    )
+    mine, theirs = paired([*ours[:-1], str(heavy)], [sys.executable, "-c", BARE_LIST, str(heavy)])
+    yield Figure("the same with rows of 6 KB", ms(mine), f"bare Python: {ms(theirs)}", f"{mine / theirs:.2f} ×")
     yield from real_newer_list(mine)
 
 
@@ -148,7 +146,12 @@ def window(inputs: Inputs) -> Iterator[Figure]:
     probe = [sys.executable, str(ROOT / "tests" / "bench_window.py")]
     sorting = probe_json([*probe, "sort", str(huge)])
     for name in ("sort", "filter"):
-        yield Figure(f"{name} of 50,000 rows, repaint included", f"{sorting[name]:.0f} ms", "limit 50 ms", f"{sorting[name] / 50:.2f} of the limit")
+        yield Figure(
+            f"{name} of 50,000 rows, repaint included",
+            f"{sorting[name]:.0f} ms",
+            "limit 50 ms",
+            f"{sorting[name] / 50:.2f} of the limit",
+        )
     good, lines = 0, []
     for _ in range(5):
         loading = probe_json([*probe, "gap", str(huge)])
@@ -156,8 +159,10 @@ def window(inputs: Inputs) -> Iterator[Figure]:
         good += loading["max"] <= max(50, idle["max"] + 25)
         lines.append(f"{loading['p50']:.0f}/{loading['p99']:.0f}/{loading['max']:.0f} (idle {idle['max']:.0f})")
     yield Figure(
-        "loop gap p50/p99/max in ms while 50,000 rows of 6 KB load, five runs", "; ".join(lines),
-        "good: max ≤ 50 ms or ≤ idle max + 25 ms, in three of five", f"good in {good} of 5",
+        "loop gap p50/p99/max in ms while 50,000 rows of 6 KB load, five runs",
+        "; ".join(lines),
+        "good: max ≤ 50 ms or ≤ idle max + 25 ms, in three of five",
+        f"good in {good} of 5",
     )
     memory = probe_json([*probe, "memory", str(usual)])
     yield Figure(
@@ -177,7 +182,9 @@ def strandline() -> list[str]:
     return [str(script)] if script.exists() else [sys.executable, "-m", "strandline.cli.main"]
 
 
-def paired(ours: list[str], theirs: list[str], *, runs: int = RUNS, env: dict[str, str] | None = None) -> tuple[float, float]:
+def paired(
+    ours: list[str], theirs: list[str], *, runs: int = RUNS, env: dict[str, str] | None = None
+) -> tuple[float, float]:
     """Time two commands in turn and return both medians in seconds."""
     mine, others = [], []
     for turn in range(runs + 1):
@@ -201,7 +208,9 @@ def timed(command: list[str], env: dict[str, str] | None = None) -> float:
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=variables, check=False)
     took = time.perf_counter() - began
     if done.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-500:]}")
+        raise SystemExit(
+            f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-500:]}"
+        )
     return took
 
 
@@ -221,7 +230,9 @@ def report(figures: list[Figure]) -> str:
     """Return the table of the report."""
     cpu = platform.machine()
     with contextlib.suppress(OSError):
-        names = [line for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines() if line.startswith("model name")]
+        names = [
+            line for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines() if line.startswith("model name")
+        ]
         cpu = names[0].partition(":")[2].strip() if names else cpu
     head = f"\n{os.cpu_count()} × {cpu}, Python {platform.python_version()}, {platform.system()}\n\n"
     rows = "".join(f"| {' | '.join(figure)} |\n" for figure in figures)

@@ -8,10 +8,33 @@ import random
 import uuid
 from pathlib import Path
 
-_WORDS = (
-    "tide reef buoy harbour dredge mooring survey ledger signal permit regatta pilot salvage kelp anchor lantern "
-    "chart ferry crane quay beacon drift sounding berth ballast"
-).split()
+_WORDS = [
+    "tide",
+    "reef",
+    "buoy",
+    "harbour",
+    "dredge",
+    "mooring",
+    "survey",
+    "ledger",
+    "signal",
+    "permit",
+    "regatta",
+    "pilot",
+    "salvage",
+    "kelp",
+    "anchor",
+    "lantern",
+    "chart",
+    "ferry",
+    "crane",
+    "quay",
+    "beacon",
+    "drift",
+    "sounding",
+    "berth",
+    "ballast",
+]
 _CHANNELS = ("telegram", "discord", "slack", "whatsapp", "signal", "webchat")
 _MODELS = (
     ("anthropic", "claude-sonnet-4-6", 200_000),
@@ -22,7 +45,7 @@ _AGENTS = ("main", "work", "lab", "ops", "night")
 _DAY_MS = 86_400_000
 
 
-def write_state(  # noqa: PLR0913 - the knobs of the measurement
+def write_state(
     out: Path, *, sessions: int, agents: int, row_kb: int, now_ms: int, transcripts: bool = True, seed: int = 7
 ) -> None:
     """Write a state directory with ``sessions`` rows spread over ``agents`` stores.
@@ -36,7 +59,7 @@ def write_state(  # noqa: PLR0913 - the knobs of the measurement
         transcripts: whether each row gets a small transcript.
         seed: the same seed gives the same directory.
     """
-    rng = random.Random(seed)  # noqa: S311 - repeatable data, no secret
+    rng = random.Random(seed)
     names = _AGENTS[:agents]
     out.mkdir(parents=True)
     config = {"agents": {"list": [{"id": name, "default": name == "main"} for name in names]}}
@@ -72,7 +95,7 @@ def _row(rng: random.Random, agent: str, index: int, row_kb: int, now_ms: int) -
         "inputTokens": rng.randint(1_000, 900_000),
         "outputTokens": rng.randint(100, 90_000),
         "totalTokens": rng.randint(500, window),
-        "totalTokensFresh": rng.random() > 0.2,  # noqa: PLR2004 - a fifth of the rows is stale
+        "totalTokensFresh": rng.random() > 0.2,
         "contextTokens": window,
         "compactionCount": rng.randint(0, 6),
         "displayName": f"{rng.choice(_WORDS)} {rng.choice(_WORDS)}",
@@ -86,11 +109,11 @@ def _row(rng: random.Random, agent: str, index: int, row_kb: int, now_ms: int) -
 
 def _key(rng: random.Random, agent: str, channel: str, session_id: str) -> str:
     shape = rng.random()
-    if shape < 0.3:  # noqa: PLR2004 - shares of the kinds
+    if shape < 0.3:
         return f"agent:{agent}:{channel}:direct:{rng.getrandbits(40)}"
-    if shape < 0.6:  # noqa: PLR2004
+    if shape < 0.6:
         return f"agent:{agent}:{channel}:group:-{rng.getrandbits(40)}"
-    if shape < 0.8:  # noqa: PLR2004
+    if shape < 0.8:
         return f"agent:{agent}:cron:job-{rng.randint(1, 40)}:run:{session_id}"
     return f"agent:{agent}:{rng.choice(('subagent', 'hook', 'acp'))}:{session_id}"
 

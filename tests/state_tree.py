@@ -7,13 +7,12 @@ import json
 import os
 import shutil
 import stat
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import golden
 from strandline.state.discovery import Environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOON_MS = 1_779_278_400_000
 """2026-05-20T12:00:00Z, the clock of the cases."""
@@ -67,3 +66,12 @@ def tree_hash(top: Path) -> str:
         elif stat.S_ISREG(status.st_mode):
             whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()
+
+
+def let_others_pass(path: Path) -> None:
+    """Open the directories above ``path`` to other users; pytest keeps its own to the user, at several levels."""
+    root = Path(tempfile.gettempdir()).resolve()
+    for folder in (path.resolve(), *path.resolve().parents):
+        if folder == root:
+            return
+        folder.chmod(0o755)

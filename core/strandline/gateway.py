@@ -15,7 +15,7 @@ from strandline.local_gateway import LocalGateway
 from strandline.state.discovery import Environment
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
     from pathlib import Path
 
     from strandline.events import DomainEvent
@@ -78,7 +78,7 @@ async def open_gateway(
     environment: Environment | None = None,
     worker: Worker | None = None,
     eager: bool = True,
-) -> AsyncIterator[Gateway]:
+) -> AsyncGenerator[Gateway, None]:
     """Open a state directory and observe it.
 
     Args:

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     import argparse
 
 
+# Named here too, so that a command without a sample need not load its builder; a test holds both together.
+SAMPLE_NAMES = ("harbour", "damaged")
+DEFAULT_SAMPLE = SAMPLE_NAMES[0]
+
+
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The options that every command takes.
 

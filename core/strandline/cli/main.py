@@ -16,14 +16,14 @@ import msgspec
 
 from strandline import __version__
 from strandline.cli import open_window, sessions, status
-from strandline.cli.context import Context, parse_now
+from strandline.cli.context import DEFAULT_SAMPLE, SAMPLE_NAMES, Context, parse_now
 from strandline.cli.output import complain
 from strandline.errors import StrandlineError
 from strandline.state.discovery import Environment
 from strandline.work.worker import WORKER_FLAG
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 INTERRUPTED = 130
 
@@ -43,11 +43,9 @@ def build_parser() -> argparse.ArgumentParser:
     group.add_argument("--state", metavar="DIR", default=argparse.SUPPRESS, help="the state directory to look at")
     group.add_argument(
         "--sample",
-        nargs="?",
-        const="harbour",
         metavar="NAME",
         default=argparse.SUPPRESS,
-        help="Strandline's own sample data instead: harbour (default) or damaged",
+        help=f"Strandline's own sample data instead: {' or '.join(SAMPLE_NAMES)} (default {DEFAULT_SAMPLE})",
     )
     group.add_argument(
         "--rebuild-sample", action="store_true", default=argparse.SUPPRESS, help="build the sample data anew first"
@@ -82,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         serve()
         return 0
     try:
-        arguments = build_parser().parse_args(words)
+        arguments = build_parser().parse_args(list(_with_sample_named(words)))
         return _run(arguments)
     except StrandlineError as error:
         complain(str(error))
@@ -97,6 +95,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(f"Strandline met a bug of its own ({type(error).__name__}: {error}); please report it with this:")
         traceback.print_exc()
         return 1
+
+
+def _with_sample_named(words: Sequence[str]) -> Iterator[str]:
+    """Give a bare ``--sample`` its name, or argparse would take the command behind it for one."""
+    for at, word in enumerate(words):
+        bare = word == "--sample" and (at + 1 == len(words) or words[at + 1] not in SAMPLE_NAMES)
+        yield f"--sample={DEFAULT_SAMPLE}" if bare else word
 
 
 def _run(arguments: argparse.Namespace) -> int:

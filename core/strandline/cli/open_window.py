@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from strandline.cli.context import DEFAULT_SAMPLE
 from strandline.errors import BadRequest, EnvironmentFault
 from strandline.frontend import FRONTENDS_GROUP, PAGES, WindowRequest
 from strandline.state import discovery
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         found = discovery.choose_directory(None, context.environment)
         if not discovery.looks_like_state(found.path):
             context.tell(f"There is no OpenClaw state directory at {found.path}; showing the sample.")
-            context = context.with_sample("harbour")
+            context = context.with_sample(DEFAULT_SAMPLE)
     width, height = arguments.size
     request = WindowRequest(
         path=None if context.state is None else str(context.state),

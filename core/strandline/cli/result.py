@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from strandline.cli.context import Context
     from strandline.settings.effective import Settings
 
-DONE, REFUSED, IN_PART = 0, 4, 5
+DONE, NOTHING_MATCHED, REFUSED, IN_PART = 0, 3, 4, 5
 
 
 def exit_code(settings: Settings, *, unreadable: int, readable: bool) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from strandline.cli.output import complain, put, put_json, shorten, table
-from strandline.cli.result import exit_code, warn_of_settings
+from strandline.cli.result import NOTHING_MATCHED, exit_code, warn_of_settings
 from strandline.errors import BadRequest
 from strandline.filters import parse_filter
 from strandline.gateway import open_gateway
@@ -76,6 +76,8 @@ async def run(arguments: argparse.Namespace, context: Context) -> int:
             complain(problem.reason)
             if not context.json:
                 await _tell_unindexed(gateway, problem.path, context)
+        if request.filter_text and not listing.sessions and not problems:
+            return NOTHING_MATCHED
         return exit_code(gateway.settings, unreadable=len(problems), readable=listing.count is not None)
 
 

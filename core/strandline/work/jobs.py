@@ -46,7 +46,7 @@ def find_job(name: str) -> Job[Any, Any]:
     module, _, attribute = name.partition(":")
     if not module.startswith("strandline."):
         raise Bug(f"The worker was asked for {name}, which is not Strandline's.")
-    job: Job[Any, Any] | object = getattr(importlib.import_module(module), attribute, None)
+    job: Job[Any, Any] | None = getattr(importlib.import_module(module), attribute, None)
     if not isinstance(job, Job):
         raise Bug(f"The worker was asked for {name}, which is no job.")
     return job

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import golden
 import pytest
 
+import golden
 from strandline.cli.main import main
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from state_tree import NOON_MS, tree_hash, write_config, write_store
+from state_tree import NOON_MS, let_others_pass, tree_hash, write_config, write_store
 from strandline.cli.main import main
 
 if TYPE_CHECKING:
@@ -221,10 +221,16 @@ def test_quiet_leaves_the_messages_out_but_no_error(state: Path) -> None:
     assert b"it is empty (0 bytes)" in _command(state, "sessions", "--quiet").stderr
 
 
-def test_no_rows_is_said_and_is_no_error(state: Path) -> None:
-    """An empty answer of a readable store: nothing on stdout, a word on stderr, exit code 0."""
+def test_a_filter_that_matches_nothing_is_said(state: Path) -> None:
+    """Nothing on stdout, a word on stderr, and the exit code for "nothing matched"."""
     done = _command(state, "sessions", "--filter", "nothing-like-this")
-    assert (done.returncode, done.stdout, done.stderr.strip()) == (0, b"", b"No sessions match.")
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (3, b"", b"No sessions match.")
+
+
+def test_an_empty_store_is_no_error(state: Path) -> None:
+    """A readable store without rows is an answer: exit code 0, as in the real program."""
+    write_store(state, {})
+    assert _command(state, "sessions", "--json").returncode == 0
 
 
 def test_table_takes_each_row_from_its_own_store(state: Path) -> None:
@@ -311,8 +317,7 @@ def test_no_permission(closed: str, command: str, tmp_path: Path) -> None:
     """A closed directory or store at any depth: exit code 4, the sentence names the place, no traceback."""
     state = tmp_path / "state"
     write_store(state, {"agent:main:main": {}})
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+    let_others_pass(tmp_path)
     (state / closed).chmod(0)
     try:
         err = _one_sentence(_command(state, command, nobody=True), 4)
@@ -325,8 +330,7 @@ def test_no_permission(closed: str, command: str, tmp_path: Path) -> None:
 @POSIX
 def test_one_store_without_permission_among_others_is_done_in_part(state: Path, tmp_path: Path) -> None:
     """The readable rows are listed, the closed store is named, exit code 5."""
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+    let_others_pass(tmp_path)
     closed = state / "agents" / "beta"
     closed.chmod(0)
     try:

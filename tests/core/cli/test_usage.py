@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from strandline import __version__
-from strandline.cli.main import main
+from strandline.cli import context
+from strandline.cli.main import _with_sample_named, build_parser, main
+from strandline.state import sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,3 +94,18 @@ def test_command_runs_as_a_program(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_samples_the_command_names_are_those_that_can_be_built() -> None:
+    """The names known without loading the builder are the builder's own."""
+    assert context.SAMPLE_NAMES == sample.SAMPLES
+
+
+@pytest.mark.parametrize(
+    "words", [["--sample", "sessions"], ["sessions", "--sample"], ["--sample", "damaged", "sessions"]]
+)
+def test_a_sample_without_a_name_does_not_swallow_the_command(words: list[str]) -> None:
+    """``--sample sessions`` is the usual sample and the command ``sessions``."""
+    parsed = build_parser().parse_args(list(_with_sample_named(words)))
+    assert parsed.command == "sessions"
+    assert parsed.sample in sample.SAMPLES

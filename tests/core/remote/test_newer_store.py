@@ -167,10 +167,8 @@ except StrandlineError as error:
 @pytest.mark.parametrize(("mode", "answer"), [(0o444, "3"), (0o000, "EnvironmentFault")])
 def test_store_that_may_not_be_written_or_read(mode: int, answer: str, tmp_path: Path) -> None:
     """A directory and file without write permission are counted; without read permission it is one clear sentence."""
-    # pytest keeps its directories to the user; another user needs a way in.
     place = tmp_path.resolve()
-    for folder in (place, *place.parents[:2]):
-        folder.chmod(0o755)
+    state_tree.let_others_pass(place)
     path = newer_files.write_newer(place / "db" / "openclaw-agent.sqlite")
     path.chmod(mode)
     path.parent.chmod(0o555)
