@@ -23,7 +23,6 @@ from strandline.ecmascript import JsonValue, date_ms, is_number
 from strandline.errors import DamagedData, EnvironmentFault
 from strandline.findings import Finding
 from strandline.rows import SessionRow, TranscriptFacts
-from strandline.settings.effective import Settings
 from strandline.settings.model_ids import ModelRef
 from strandline.state import fsys
 from strandline.store.entry import loads_lenient
@@ -36,7 +35,6 @@ from strandline.tokens.transcript_tail import tail_of_ends, tail_of_path
 from strandline.tokens.usage import normalise_usage
 from strandline.tokens.windows import Windows, resolve_windows
 from strandline.transcript.ends import Ends, read_ends
-from strandline.transcript.facts import Words
 from strandline.transcript.places import Damage, Oddity
 from strandline.transcript.tree import Tree, build_tree
 from strandline.transcript.whole_file import WHOLE_FILE_BYTES, WholeFile, read_transcript
@@ -44,8 +42,10 @@ from strandline.transcript.whole_file import WHOLE_FILE_BYTES, WholeFile, read_t
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from strandline.settings.effective import Settings
     from strandline.state.file_classes import ClassifiedFile
     from strandline.state.fsys import FileEntry
+    from strandline.transcript.facts import Words
 
 FLUSH_PROMPT = "Pre-compaction memory flush"
 
@@ -144,6 +144,14 @@ class SessionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     gauge: str
     window: str
     transcript: TranscriptReport | None
+
+
+def known_window(reference: ModelRef) -> int | None:
+    """Return the context window that the offline catalogue knows for a model, in tokens."""
+    from strandline.tokens.catalogue import look_up  # noqa: PLC0415 - loads a catalogue that few questions need
+
+    entry = look_up(reference)
+    return entry.window if entry is not None else None
 
 
 def subject_of(

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strandline.events import DomainEvent
+    from strandline.examination import SessionReport
+    from strandline.findings import Finding
     from strandline.listing import ListingRequest, SessionListing, StatusReport
     from strandline.rows import DirectoryView
     from strandline.settings.effective import Settings
     from strandline.tables import FileTable, SessionTable
+    from strandline.transcript_answers import CheckAnswer, ContextAnswer, TreeAnswer
     from strandline.work.worker import Worker
 
 
@@ -64,6 +67,46 @@ class Gateway(Protocol):
 
     async def files(self) -> FileTable:
         """Return every file below the sessions directories with class and standing."""
+        ...
+
+    async def inspect(self, key: str, agent: str | None = None) -> SessionReport:
+        """Return one session in depth: readings, thresholds, files, findings, each with its grounds.
+
+        Args:
+            key: the session key, in any spelling that OpenClaw takes for it.
+            agent: the agent, where several stores hold the key.
+
+        Raises:
+            NothingMatched: no session has that key, or several stores hold it.
+            EnvironmentFault, DamagedData: store or transcript cannot be read.
+        """
+        ...
+
+    async def findings(self) -> tuple[Finding, ...]:
+        """Return everything that is not as it should be, the worst first."""
+        ...
+
+    async def context(self, target: str, *, at: str | None = None, agent: str | None = None) -> ContextAnswer:
+        """Return what the model sees at an entry, or at the last one.
+
+        Args:
+            target: a transcript file, or a session key.
+            at: id of an entry.
+            agent: the agent, where several stores hold the key.
+
+        Raises:
+            NothingMatched: no such file, session or entry.
+            Refused: the transcript is too large to be read as a whole.
+            EnvironmentFault: it cannot be read.
+        """
+        ...
+
+    async def tree(self, target: str, *, agent: str | None = None) -> TreeAnswer:
+        """Return how the entries of a transcript hang together; see ``context``."""
+        ...
+
+    async def check(self, target: str, *, agent: str | None = None) -> CheckAnswer:
+        """Return how a transcript is: damage with line and byte, oddities, findings; see ``context``."""
         ...
 
     async def refresh(self) -> None:

@@ -10,24 +10,30 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from strandline.errors import BadRequest, EnvironmentFault, NothingMatched
+from strandline.examination import examine, known_window, subject_of
 from strandline.filters import parse_filter
 from strandline.holdings import classified_files
 from strandline.listing import AgentRows, StoreProblem, list_sessions, newest_first, report_status
 from strandline.observer import DirectoryObserver
 from strandline.rows import StoreState
-from strandline.state import discovery
+from strandline.state import discovery, fsys
 from strandline.state.keys import normalise_agent_id
+from strandline.survey import Surroundings, session_findings, survey
 from strandline.tables import FileTable, SessionRecord, SessionTable
+from strandline.transcript_answers import check_answer, context_answer, tree_answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
     from strandline.events import DomainEvent
+    from strandline.examination import SessionReport, Subject
+    from strandline.findings import Finding
     from strandline.listing import ListingRequest, SessionListing, StatusReport
     from strandline.rows import DirectoryView, SessionRow
     from strandline.settings.effective import Settings
     from strandline.state.discovery import Environment, StoreLocation
+    from strandline.transcript_answers import CheckAnswer, ContextAnswer, TreeAnswer
     from strandline.work.worker import Worker
 
 
@@ -118,6 +124,31 @@ class LocalGateway:
         found = classified_files(observer.sources, observer.view.stores, observer.directory.path)
         return FileTable(files=tuple(await asyncio.to_thread(sorted, found, key=attrgetter("path"))))
 
+    async def inspect(self, key: str, agent: str | None = None) -> SessionReport:
+        """Return one session in depth; see ``Gateway.inspect``."""
+        subject = await self._subject(key, agent)
+        files = await self.files()
+        around = self._surroundings()
+        extra = await asyncio.to_thread(session_findings, around, subject)
+        return await asyncio.to_thread(examine, subject, around.settings, files.files, around.catalogue, extra)
+
+    async def findings(self) -> tuple[Finding, ...]:
+        """Return everything that is not as it should be; see ``Gateway.findings``."""
+        await self._observer.loaded()
+        return await asyncio.to_thread(survey, self._surroundings(), tuple(self._observer.sources))
+
+    async def context(self, target: str, *, at: str | None = None, agent: str | None = None) -> ContextAnswer:
+        """Return what the model sees; see ``Gateway.context``."""
+        return await asyncio.to_thread(context_answer, await self._transcript(target, agent), at)
+
+    async def tree(self, target: str, *, agent: str | None = None) -> TreeAnswer:
+        """Return how a transcript's entries hang together; see ``Gateway.tree``."""
+        return await asyncio.to_thread(tree_answer, await self._transcript(target, agent))
+
+    async def check(self, target: str, *, agent: str | None = None) -> CheckAnswer:
+        """Return how a transcript is; see ``Gateway.check``."""
+        return await asyncio.to_thread(check_answer, await self._transcript(target, agent))
+
     async def refresh(self) -> None:
         """Look at the stores again; what changed is read once and told as events."""
         await self._observer.refresh()
@@ -125,6 +156,44 @@ class LocalGateway:
     async def close(self) -> None:
         """Stop reading and end every subscription."""
         await self._observer.close()
+
+    async def _subject(self, key: str, agent: str | None) -> Subject:
+        table = await self.sessions()
+        found = [
+            record for record in table.find(key) if agent is None or record.row.agent_id == normalise_agent_id(agent)
+        ]
+        exact = [record for record in found if record.row.key == key]
+        chosen = exact if len(exact) == 1 else found
+        if not chosen:
+            raise NothingMatched(f'No session has the key "{key}"; `strandline sessions` lists them.')
+        if len({record.row.store for record in chosen}) > 1:
+            agents = ", ".join(sorted({record.row.agent_id for record in chosen}))
+            raise NothingMatched(f'Several stores hold the key "{key}"; say which with --agent: {agents}.')
+        record = chosen[0]
+        source = self._observer.sources[record.row.store]
+        return subject_of(record.row, record.facts, source.location.path, source.listing)
+
+    async def _transcript(self, target: str, agent: str | None) -> Path:
+        named = discovery.resolve_path(target, self._observer.environment)
+        if await asyncio.to_thread(fsys.is_file, named):
+            return named
+        if target.endswith(".jsonl"):
+            raise NothingMatched(f"There is no transcript {named}; check the path.")
+        subject = await self._subject(target, agent)
+        if subject.transcript is None:
+            note = subject.facts.note if subject.facts is not None and subject.facts.note else "It has none yet."
+            raise NothingMatched(f'The session "{target}" has no transcript to read. {note}')
+        return subject.transcript
+
+    def _surroundings(self) -> Surroundings:
+        observer = self._observer
+        return Surroundings(
+            directory=observer.directory,
+            settings=observer.settings,
+            view=observer.view,
+            environment=observer.environment,
+            catalogue=known_window,
+        )
 
     async def _groups(self, locations: Iterable[StoreLocation]) -> tuple[list[AgentRows], list[StoreProblem]]:
         groups: list[AgentRows] = []

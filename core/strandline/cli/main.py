@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 
 from strandline import __version__
-from strandline.cli import open_window, sessions, status
+from strandline.cli import doctor, open_window, sessions, show, status, transcript
 from strandline.cli.context import DEFAULT_SAMPLE, SAMPLE_NAMES, Context, parse_now
 from strandline.cli.output import complain
 from strandline.errors import StrandlineError
@@ -63,7 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"strandline {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    for module in (sessions, status, open_window):
+    for module in (sessions, status, show, doctor, transcript, open_window):
         module.add_parser(commands, shared)
     return parser
 
@@ -113,9 +113,17 @@ def _run(arguments: argparse.Namespace) -> int:
     context = Context.of(arguments, environment)
     if arguments.command == "open":
         return open_window.run(arguments, context)
-    command = {"sessions": sessions.run, "status": status.run}[arguments.command]
+    command = _COMMANDS[arguments.command]
     return asyncio.run(command(arguments, context))
 
+
+_COMMANDS = {
+    "sessions": sessions.run,
+    "status": status.run,
+    "show": show.run,
+    "doctor": doctor.run,
+    "transcript": transcript.run,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

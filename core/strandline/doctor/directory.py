@@ -93,7 +93,7 @@ def collision_findings(collisions: Iterable[tuple[str, tuple[str, ...]]], where:
             what=f"{len(keys)} rows have keys that OpenClaw looks up under one spelling, {canonical}.",
             where=where,
             evidence=tuple(repr(key) for key in keys),
-            fix="OpenClaw keeps the row changed last and deletes the others at the next write; copy what you need first.",
+            fix="OpenClaw keeps the row changed last and deletes the others at its next write; copy what you need.",
         )
 
 

@@ -24,7 +24,7 @@ _CODES = {
 _FIXES = {
     TranscriptState.MISSING: "Nothing is lost by looking; OpenClaw starts a new transcript at the next message.",
     TranscriptState.POINTER_BROKEN: "Point sessionFile at the file that is there, or remove the field.",
-    TranscriptState.MOVED: "Do not run `sessions cleanup --fix-missing`: it would drop this row although its file is here.",
+    TranscriptState.MOVED: "Do not run `sessions cleanup --fix-missing`: it would drop this row; its file is here.",
     TranscriptState.OUTSIDE: "Check the path; Strandline neither opens nor removes what lies outside.",
     TranscriptState.REFUSED_NAME: "Give the session a name that is a file name on every system.",
     TranscriptState.ROW_NEWER: "",

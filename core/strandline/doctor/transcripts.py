@@ -68,7 +68,7 @@ def tree_findings(tree: Tree, where: str) -> Iterator[Finding]:
         yield Finding(
             code="transcript-parent-missing",
             severity="warning",
-            what=f"{len(tree.missing)} entries name a parent that is not in the file; each stands as a root of its own.",
+            what=f"{len(tree.missing)} entries name a parent that is not in the file; each is a root of its own.",
             where=where,
             evidence=tuple(each.parent_id for each in tree.missing[:_SHOWN]),
         )

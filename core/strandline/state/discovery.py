@@ -24,6 +24,7 @@ from strandline.settings.document import (
 )
 from strandline.state import fsys
 from strandline.state.keys import normalise_agent_id
+from strandline.state.processes import ProcessTable, SystemProcesses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,13 @@ def user_scratch() -> Path:
     return platformdirs.user_cache_path("strandline", appauthor=False) / "scratch"
 
 
+def system_temporary() -> Path:
+    """Return the directory for temporary files, as OpenClaw's process would find it."""
+    import tempfile  # noqa: PLC0415 - costs every start what few need
+
+    return Path(tempfile.gettempdir())
+
+
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """What the core is told of the world around it.
 
@@ -58,6 +66,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
         home: the user's home directory as the system knows it.
         working_directory: against which relative paths are resolved.
         scratch: says which directory of our own takes copies that live for a moment; it need not exist.
+        temporary: says which directory programs of this system keep temporary files in.
+        user_id: the user's number; ``None`` where users have none.
+        processes: the process table, asked whether somebody lives.
         now_ms: the clock, milliseconds since the epoch.
     """
 
@@ -66,6 +77,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     working_directory: Path
     now_ms: Callable[[], int] = system_clock_ms
     scratch: Callable[[], Path] = user_scratch
+    temporary: Callable[[], Path] = system_temporary
+    user_id: int | None = None
+    processes: ProcessTable = msgspec.field(default_factory=SystemProcesses)
 
     @classmethod
     def of_process(cls) -> Environment:
@@ -74,6 +88,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
             variables=dict(os.environ),
             home=Path.home(),
             working_directory=Path.cwd(),
+            user_id=os.getuid() if hasattr(os, "getuid") else None,
         )
 
 
@@ -224,6 +239,11 @@ def all_stores(
         if location.path not in known and not any(_same(location.path, path) for path in known)
     ]
     return (*configured, *on_disk)
+
+
+def resolve_path(text: str, environment: Environment) -> Path:
+    """Return the path that somebody typed, with ``~`` expanded."""
+    return _resolve(text, home_of(environment), environment.working_directory)
 
 
 def agent_directories(state: Path) -> tuple[str, ...]:

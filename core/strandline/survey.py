@@ -1,0 +1,143 @@
+"""A whole directory looked over: what `doctor` answers. Blocks on bounded reads; the gateway runs it in a thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from strandline.doctor.directory import collision_findings, directory_findings
+from strandline.doctor.sessions import shared_findings
+from strandline.errors import DamagedData, EnvironmentFault
+from strandline.examination import CatalogueWindow, Subject, look_over, stored_row, subject_of
+from strandline.rows import DirectoryView, StoreState
+from strandline.settings.effective import Settings
+from strandline.state.discovery import Environment, StateDirectory
+from strandline.state.locks import LockRules, lock_findings, read_locks
+from strandline.state.owners import OwnerQuestion, find_owners
+from strandline.state.processes import is_shared
+from strandline.state.run_states import GatewayFact, RunRow, judge_runs, run_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from strandline.findings import Finding
+    from strandline.holdings import Source
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a directory when it is looked over.
+
+    Attributes:
+        directory: the state directory.
+        settings: its effective settings.
+        view: its stores as they are shown.
+        environment: variables, clock, process table.
+        catalogue: the window that the offline catalogue knows for a model.
+    """
+
+    directory: StateDirectory
+    settings: Settings
+    view: DirectoryView
+    environment: Environment
+    catalogue: CatalogueWindow
+
+
+def survey(around: Surroundings, sources: Sequence[Source]) -> tuple[Finding, ...]:
+    """Return every finding of a directory, the worst first."""
+    found = [*directory_findings(around.directory, around.settings, around.view)]
+    gateway = gateway_fact(around)
+    for index, source in enumerate(sources):
+        if source.newer or around.view.stores[index].state is not StoreState.READ:
+            continue
+        subjects = [
+            subject_of(row, source.facts.get(row.key), source.location.path, source.listing) for row in source.rows
+        ]
+        where = str(source.location.path)
+        found.extend(collision_findings(collisions_of(source), where))
+        found.extend(shared_findings(((subject.row, subject.facts) for subject in subjects), where))
+        for subject in subjects:
+            found.extend(look_over(subject, around.settings, around.catalogue))
+        found.extend(_of_runs(subjects, where, around, gateway))
+    for sessions_dir in dict.fromkeys(source.location.sessions_dir for source in sources):
+        found.extend(_of_locks(sessions_dir, around))
+    return tuple(sorted(found, key=lambda finding: _RANKS[finding.severity]))
+
+
+def collisions_of(source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield (spelling, keys as stored) where OpenClaw takes several keys of a store for one."""
+    by_spelling: dict[str, list[str]] = {}
+    for row in source.rows:
+        by_spelling.setdefault(row.canonical_key, []).append(row.key)
+    return ((spelling, tuple(keys)) for spelling, keys in by_spelling.items() if len(keys) > 1)
+
+
+def gateway_fact(around: Surroundings) -> GatewayFact:
+    """Return what is known of the gateway that would carry this directory's runs."""
+    environment = around.environment
+    question = OwnerQuestion(
+        state=around.directory.path,
+        config_path=around.directory.config_path,
+        temporary=environment.temporary(),
+        uid=environment.user_id,
+        now_ms=environment.now_ms(),
+        shared=is_shared(around.directory.path),
+    )
+    try:
+        owners = find_owners(question, environment.processes)
+    except EnvironmentFault:
+        return GatewayFact()
+    living = [owner for owner in owners if owner.may_live]
+    since = [owner.since_ms for owner in living if owner.since_ms is not None]
+    return GatewayFact(may_live=bool(living), since_ms=min(since) if since else None)
+
+
+def session_findings(around: Surroundings, subject: Subject) -> tuple[Finding, ...]:
+    """Return what lock and run state say about one session."""
+    locks = [
+        finding
+        for finding in (_of_locks(subject.transcript.parent, around) if subject.transcript is not None else ())
+        if subject.transcript is not None and finding.where == f"{subject.transcript}.lock"
+    ]
+    return (*locks, *_of_runs([subject], subject.store_path, around, gateway_fact(around), partial=True))
+
+
+def _of_locks(sessions_dir: Path, around: Surroundings) -> tuple[Finding, ...]:
+    rules = LockRules(
+        now_ms=around.environment.now_ms(),
+        stale_ms=around.settings.write_lock.stale_ms,
+        shared=is_shared(sessions_dir),
+    )
+    try:
+        return lock_findings(read_locks(sessions_dir, around.environment.processes, rules))
+    except EnvironmentFault:
+        # The directory's own finding tells that it cannot be listed.
+        return ()
+
+
+def _of_runs(
+    subjects: Iterable[Subject], where: str, around: Surroundings, gateway: GatewayFact, *, partial: bool = False
+) -> tuple[Finding, ...]:
+    listed = list(subjects)
+    rows = [row for subject in listed if subject.row.status is not None and (row := _run_row(subject)) is not None]
+    keys = None if partial else {subject.row.key for subject in listed}
+    if partial:
+        keys = {row.spawned_by for row in rows if row.spawned_by is not None}
+    return run_findings(judge_runs(rows, around.environment.now_ms(), gateway=gateway, known_keys=keys), where)
+
+
+def _run_row(subject: Subject) -> RunRow | None:
+    try:
+        stored = stored_row(subject)
+    except (DamagedData, EnvironmentFault):
+        return None
+    if not isinstance(stored, dict):
+        return None
+    mtime = subject.facts.mtime_ms if subject.facts is not None else None
+    return msgspec.structs.replace(
+        RunRow.of_entry(subject.row.key, stored), transcript_mtime_ms=mtime, transcript_known=True
+    )
+
+
+_RANKS = {"error": 0, "warning": 1, "info": 2}
