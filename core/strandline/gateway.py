@@ -121,6 +121,7 @@ async def open_gateway(
     environment: Environment | None = None,
     worker: Worker | None = None,
     eager: bool = True,
+    watch: bool = False,
 ) -> AsyncGenerator[Gateway, None]:
     """Open a state directory and observe it.
 
@@ -130,11 +131,14 @@ async def open_gateway(
         worker: a worker process that decodes stores above 2 MB, for callers whose loop must never wait; without one
             they are decoded in threads.
         eager: start reading everything at once; otherwise each query reads what it needs.
+        watch: follow changes on disk and tell them as events within a second; ``refresh`` is not needed then.
 
     Raises:
         EnvironmentFault: the directory is missing, is a file, or may not be read.
     """
-    gateway = await LocalGateway.open(path, environment or Environment.of_process(), worker=worker, eager=eager)
+    gateway = await LocalGateway.open(
+        path, environment or Environment.of_process(), worker=worker, eager=eager, watch=watch
+    )
     try:
         yield gateway
     finally:

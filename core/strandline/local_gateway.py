@@ -45,9 +45,9 @@ class LocalGateway:
 
     @classmethod
     async def open(
-        cls, path: Path | str | None, environment: Environment, *, worker: Worker | None, eager: bool
+        cls, path: Path | str | None, environment: Environment, *, worker: Worker | None, eager: bool, watch: bool
     ) -> LocalGateway:
-        """Find out what there is to observe; with ``eager`` the first load starts at once.
+        """Find out what there is to observe; with ``eager`` the first load starts at once, with ``watch`` it goes on.
 
         Raises:
             EnvironmentFault: the directory is missing, is a file, or may not be read.
@@ -55,6 +55,8 @@ class LocalGateway:
         observer = await DirectoryObserver.discover(path, environment, worker)
         if eager:
             observer.start_loading()
+        if watch:
+            observer.start_watching()
         return cls(observer)
 
     @property

@@ -13,6 +13,7 @@ from strandline.events import Closed, EventBus
 from strandline.holdings import Source, count_unindexed, recovery_names
 from strandline.loading import READ_STORE, SLICE_ROWS, StoreJob, transcript_facts
 from strandline.rows import (
+    DirectoryUpdated,
     DirectoryView,
     FactsRead,
     LoadFinished,
@@ -21,9 +22,11 @@ from strandline.rows import (
     StoreState,
     StoreUpdated,
     StoreView,
+    TranscriptState,
 )
 from strandline.settings.effective import BUILT_IN, Settings, read_settings
 from strandline.state import discovery, fsys
+from strandline.state.changes import WatchTargets
 from strandline.state.keys import normalise_agent_id
 from strandline.work.worker import run_in_thread
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from strandline.events import DomainEvent
     from strandline.rows import SessionRow, TranscriptFacts
+    from strandline.state.changes import DirectoryChanges
     from strandline.state.discovery import Environment, StateDirectory, StoreLocation
     from strandline.work.worker import Worker
 
@@ -57,7 +61,10 @@ class DirectoryObserver:
         locations: tuple[StoreLocation, ...],
         environment: Environment,
         worker: Worker | None,
+        *,
+        asked: Path | str | None = None,
     ) -> None:
+        self._asked = asked
         self.directory = directory
         self.settings = settings
         self.environment = environment
@@ -73,6 +80,7 @@ class DirectoryObserver:
         self._revision = 0
         self._loading: asyncio.Task[None] | None = None
         self._refreshing = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
 
     @classmethod
     async def discover(
@@ -84,7 +92,7 @@ class DirectoryObserver:
             EnvironmentFault: the directory is missing, is a file, or may not be read.
         """
         directory, settings, locations = await asyncio.to_thread(_discover, path, environment)
-        return cls(directory, settings, locations, environment, worker)
+        return cls(directory, settings, locations, environment, worker, asked=path)
 
     def events(self) -> AsyncIterator[DomainEvent]:
         """Subscribe to every event from now on."""
@@ -126,9 +134,15 @@ class DirectoryObserver:
                 if not source.newer and await asyncio.to_thread(self._moved, source):
                     await self._replace(index, source)
 
+    def start_watching(self) -> None:
+        """Follow changes on disk from now on, if that has not begun."""
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(), name="watch the directory")
+
     async def close(self) -> None:
-        """Stop reading and end every subscription."""
-        tasks = [task for task in (self._loading, *(source.reading for source in self.sources)) if task is not None]
+        """Stop reading and watching, and end every subscription."""
+        readings = (source.reading for source in self.sources)
+        tasks = [task for task in (self._watching, self._loading, *readings) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -271,6 +285,84 @@ class DirectoryObserver:
         )
         await self._read_facts(index)
 
+    async def _watch(self) -> None:
+        from strandline.state.watching import DirectoryWatch  # noqa: PLC0415 - loads a watcher that a command needs not
+
+        async with DirectoryWatch(self._targets(), self.environment.now_ms) as watch:
+            await self.loaded()
+            # What changed between the first load and the first event is caught by one look at every store.
+            await self.refresh()
+            async for changes in watch.changes():
+                async with self._refreshing:
+                    await self._take_in(changes)
+                watch.retarget(self._targets())
+
+    def _targets(self) -> WatchTargets:
+        return WatchTargets(
+            stores=tuple(source.path for source in self.sources),
+            config_path=self.directory.config_path,
+            agents_dir=self.directory.path / "agents",
+        )
+
+    async def _take_in(self, changes: DirectoryChanges) -> None:
+        if changes.config or changes.agents:
+            await self._rediscover()
+        touched: dict[Path, set[str]] = {}
+        for path in (*changes.transcripts, *changes.others):
+            touched.setdefault(path.parent, set()).add(path.name)
+        for index, source in enumerate(self.sources):
+            if source.path in changes.stores or source.path.parent in changes.unknown:
+                if source.newer:
+                    await self._read_source(index, source)
+                elif await asyncio.to_thread(self._moved, source):
+                    await self._replace(index, source)
+                    continue
+            if source.location.sessions_dir in changes.unknown:
+                await self._read_facts(index)
+            elif source.location.sessions_dir in touched and not source.newer:
+                await self._touch(index, touched[source.location.sessions_dir])
+
+    async def _touch(self, index: int, names: set[str]) -> None:
+        """Look again at some files of a sessions directory, and at the rows that they may belong to."""
+        source = self.sources[index]
+        entries = await asyncio.to_thread(
+            lambda: {name: fsys.look_at_entry(source.location.sessions_dir / name) for name in names}
+        )
+        for name, entry in entries.items():
+            if entry is None:
+                source.listing.pop(name, None)
+            else:
+                source.listing[name] = entry
+        rows = [row for row in source.rows if _may_concern(source.facts.get(row.key), names)]
+        found: list[TranscriptFacts] = await asyncio.to_thread(
+            list, transcript_facts(rows, source.location.sessions_dir, source.listing)
+        )
+        changed = tuple(fact for fact in found if source.facts.get(fact.key) != fact)
+        source.facts.update((fact.key, fact) for fact in changed)
+        if changed:
+            self._bus.publish(FactsRead(revision=self._next_revision(), store=index, facts=changed))
+        unindexed = count_unindexed(source, self.sources)
+        if unindexed != self.view.stores[index].unindexed:
+            self._update(index, unindexed=unindexed)
+
+    async def _rediscover(self) -> None:
+        """Read the configuration again and look for new agents; what is known of the others stays."""
+        try:
+            directory, settings, locations = await asyncio.to_thread(_discover, self._asked, self.environment)
+        except EnvironmentFault:
+            # The directory is out of reach for the moment; its stores tell that themselves.
+            return
+        self.directory, self.settings = directory, settings
+        known = {source.location.path for source in self.sources}
+        stores = self.view.stores
+        self.view = msgspec.structs.replace(self._first_view(), stores=stores, bytes_on_disk=self.view.bytes_on_disk)
+        self._bus.publish(DirectoryUpdated(revision=self._next_revision(), view=self.view))
+        for location in locations:
+            if location.path not in known:
+                index = self.index_of(location)
+                await self.read(index)
+                await self._read_facts(index)
+
     def _moved(self, source: Source) -> bool:
         with suppress(EnvironmentFault):
             found = fsys.identify(source.path)
@@ -342,3 +434,10 @@ def _same_row(before: SessionRow | None, now: SessionRow) -> bool:
     if before is None:
         return False
     return msgspec.structs.replace(before, offset=now.offset, position=now.position) == now
+
+
+def _may_concern(facts: TranscriptFacts | None, names: set[str]) -> bool:
+    """Tell whether a change of the files called ``names`` may change what is known of a row's transcript."""
+    if facts is None or facts.name in names:
+        return True
+    return facts.state not in {TranscriptState.PRESENT, TranscriptState.ROW_NEWER, TranscriptState.NO_SESSION}

@@ -252,3 +252,13 @@ class LoadFinished(DomainEvent, frozen=True, kw_only=True):
     """
 
     bytes_on_disk: int
+
+
+class DirectoryUpdated(DomainEvent, frozen=True, kw_only=True):
+    """What is known of the directory as a whole changed: its configuration, or which stores there are.
+
+    Attributes:
+        view: the directory now.
+    """
+
+    view: DirectoryView

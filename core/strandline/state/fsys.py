@@ -222,6 +222,14 @@ def list_directory(directory: Path) -> tuple[FileEntry, ...]:
         raise EnvironmentFault.of(error, directory, "list") from error
 
 
+def look_at_entry(path: Path) -> FileEntry | None:
+    """Return one name of a directory as ``list_directory`` would; ``None`` when it is gone or may not be asked for."""
+    try:
+        return _entry(path.name, path.lstat())
+    except (OSError, ValueError):
+        return None
+
+
 def check_directory(directory: Path) -> None:
     """Make sure that ``directory`` is a directory that can be listed.
 
@@ -286,12 +294,16 @@ def _entries(directory: Path) -> Iterator[FileEntry]:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            yield FileEntry(
-                name=entry.name,
-                size=status.st_size,
-                allocated=getattr(status, "st_blocks", -1) * 512 if hasattr(status, "st_blocks") else status.st_size,
-                mtime_ms=status.st_mtime_ns // 1_000_000,
-                inode=status.st_ino,
-                is_file=stat.S_ISREG(status.st_mode),
-                is_dir=stat.S_ISDIR(status.st_mode),
-            )
+            yield _entry(entry.name, status)
+
+
+def _entry(name: str, status: os.stat_result) -> FileEntry:
+    return FileEntry(
+        name=name,
+        size=status.st_size,
+        allocated=status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size,
+        mtime_ms=status.st_mtime_ns // 1_000_000,
+        inode=status.st_ino,
+        is_file=stat.S_ISREG(status.st_mode),
+        is_dir=stat.S_ISDIR(status.st_mode),
+    )

@@ -87,7 +87,12 @@ class DirectoryWatch:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="watch for changes", daemon=True)
         self._thread.start()
-        await self._listening.wait()
+        try:
+            await self._listening.wait()
+        except asyncio.CancelledError:
+            # Whoever waits gave up; without this nobody would end the thread.
+            await self.stop()
+            raise
         return self
 
     async def __aexit__(
