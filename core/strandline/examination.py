@@ -5,12 +5,13 @@ Everything here blocks on bounded reads; the gateway runs it in threads.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from strandline.compaction.circumstances import circumstances_of
 from strandline.compaction.early import CompactionHistory, early_compaction
@@ -18,19 +19,27 @@ from strandline.compaction.memory_flush import FlushRecord, flush_finding, flush
 from strandline.compaction.thresholds import Threshold, thresholds
 from strandline.context.build import build_context
 from strandline.doctor.sessions import counter_finding, row_findings
-from strandline.doctor.transcripts import damage_findings, oddity_findings, silence_finding, tree_findings
+from strandline.doctor.transcripts import (
+    damage_findings,
+    oddity_findings,
+    silence_finding,
+    tree_findings,
+    unreadable_finding,
+)
 from strandline.ecmascript import JsonValue, date_ms, is_number
-from strandline.errors import DamagedData, EnvironmentFault
+from strandline.errors import DamagedData, EnvironmentFault, Refused
 from strandline.findings import Finding
 from strandline.rows import SessionRow, TranscriptFacts
 from strandline.settings.model_ids import ModelRef
 from strandline.state import fsys
+from strandline.state.file_classes import FileClass, parse_archive
 from strandline.store.entry import loads_lenient
 from strandline.store.location import locate_transcript
 from strandline.store.normalise import Dropped, normalise_row
 from strandline.tokens.evidence import StoreCounts, TranscriptTail
 from strandline.tokens.readings import Gauge, Reading, read_gauge
 from strandline.tokens.selection import ListedModels, StoredModel
+from strandline.tokens.session_cost import SessionCost, session_cost
 from strandline.tokens.transcript_tail import tail_of_ends, tail_of_path
 from strandline.tokens.usage import normalise_usage
 from strandline.tokens.windows import Windows, resolve_windows
@@ -45,9 +54,17 @@ if TYPE_CHECKING:
     from strandline.settings.effective import Settings
     from strandline.state.file_classes import ClassifiedFile
     from strandline.state.fsys import FileEntry
+    from strandline.tokens.usage import Usage
     from strandline.transcript.facts import Words
 
 FLUSH_PROMPT = "Pre-compaction memory flush"
+SMALL_BYTES = 32 * 1024
+_SUCCESSION_MS = 2_000
+# A key is looked for this far before its value; escaped, a character takes two times ``\\uXXXX``.
+_MOST_SPACE = 1024
+_BYTES_OF_CHARACTER = 12
+_AFTER_ID = (".", "-topic-")
+_HOLD_CALLS = (FileClass.TRANSCRIPT, FileClass.ARCHIVE, FileClass.CHECKPOINT)
 
 CatalogueWindow: TypeAlias = Callable[[ModelRef], int | None]
 
@@ -131,6 +148,8 @@ class SessionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         gauge: the outcome in one sentence.
         window: the run budget and where it comes from, in a sentence.
         transcript: what the transcript looks like; ``None`` when there is none to read.
+        cost: what the session cost, earlier conversations of its line included, each call once.
+        authority: ``remote`` when the gateway in use works with another machine's files; else absent.
     """
 
     key: str
@@ -144,6 +163,8 @@ class SessionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     gauge: str
     window: str
     transcript: TranscriptReport | None
+    cost: SessionCost
+    authority: str | UnsetType = UNSET
 
 
 def known_window(reference: ModelRef) -> int | None:
@@ -152,6 +173,13 @@ def known_window(reference: ModelRef) -> int | None:
 
     entry = look_up(reference)
     return entry.window if entry is not None else None
+
+
+def known_price(reference: ModelRef, usage: Usage, at_ms: float | None) -> float | None:
+    """Return what the offline catalogue reckons for a call, in US dollars."""
+    from strandline.tokens.catalogue import price_call  # noqa: PLC0415 - see known_window
+
+    return price_call(reference, usage, at_ms)
 
 
 def subject_of(
@@ -176,14 +204,33 @@ def stored_row(subject: Subject) -> JsonValue:
         EnvironmentFault: the store cannot be read.
         DamagedData: something else stands there now; the store has changed.
     """
-    row = subject.row
-    if row.offset < 0:
-        root = loads_lenient(fsys.read_bytes(Path(subject.store_path))[0].removeprefix(b"\xef\xbb\xbf"))
-        return root.get(row.key) if isinstance(root, dict) else None
-    try:
-        return loads_lenient(fsys.read_range(Path(subject.store_path), row.offset, row.bytes))
-    except (json.JSONDecodeError, ValueError) as error:
-        raise DamagedData(f"The store {subject.store_path} changed while it was read; ask again.") from error
+    row, path = subject.row, Path(subject.store_path)
+    with suppress(KeyError, TypeError, ValueError):
+        if row.offset < 0:
+            root: Any = loads_lenient(fsys.read_bytes(path)[0].removeprefix(b"\xef\xbb\xbf"))
+            stored: JsonValue = root[row.key]
+            return stored
+        start = max(0, row.offset - _MOST_SPACE - _BYTES_OF_CHARACTER * len(row.key))
+        found = fsys.read_range(path, start, row.offset - start + row.bytes)
+        before, value = found[: row.offset - start], found[row.offset - start :]
+        if len(value) == row.bytes and _ends_with_key(before, row.key):
+            return loads_lenient(value)
+    raise DamagedData(f"The store {path} changed while it was read; ask again.")
+
+
+def _ends_with_key(before: bytes, key: str) -> bool:
+    """Tell whether the bytes before a value are those of its key and a colon."""
+    head = before.rstrip()
+    if not head.endswith(b":"):
+        return False
+    head = head[:-1].rstrip()
+    at = head.rfind(b'"', 0, -1)
+    while at >= 0:
+        with suppress(ValueError):
+            if loads_lenient(head[at:]) == key:
+                return True
+        at = head.rfind(b'"', 0, at)
+    return False
 
 
 def examine(
@@ -206,7 +253,7 @@ def examine(
     loaded = normalise_row(stored)
     counts = StoreCounts.of(stored) if isinstance(stored, dict) else StoreCounts()
     reading = _Reading.of(subject)
-    reference = _model_of(subject.row, settings)
+    reference = model_of(subject.row, settings)
     windows = windows_of(subject.row, settings, reference, catalogue)
     gauge = read_gauge(counts, reading.tail, windows.run.tokens)
     circumstances = circumstances_of(reference, settings.agents)
@@ -240,6 +287,8 @@ def examine(
         gauge=gauge.words,
         window=windows.run.why if windows.disagreement is None else f"{windows.run.why} {windows.disagreement}",
         transcript=reading.report(),
+        cost=session_cost(_call_files(subject, stored, files, reading.began_ms), known_price),
+        authority="remote" if settings.gateway.is_remote else UNSET,
     )
 
 
@@ -250,19 +299,17 @@ def look_over(subject: Subject, settings: Settings, catalogue: CatalogueWindow) 
         return
     try:
         ends = read_ends(subject.transcript)
+        small = read_transcript(subject.transcript) if ends.identity.size <= SMALL_BYTES else None
     except EnvironmentFault as error:
-        yield Finding(
-            code="transcript-unreadable",
-            severity="error",
-            what=str(error),
-            where=subject.row.key,
-            evidence=(str(subject.transcript),),
-        )
+        yield unreadable_finding(error, subject.transcript, subject.row.key)
         return
-    yield from ends_findings(ends, subject.row.key)
+    if small is None:
+        yield from ends_findings(ends, subject.row.key)
+    else:
+        yield from whole_findings(small, build_tree(small), ends, subject.row.key)
     tail = tail_of_ends(ends.tail) if ends.tail.decided else None
     counts = _listed_counts(subject.row)
-    windows = windows_of(subject.row, settings, _model_of(subject.row, settings), catalogue)
+    windows = windows_of(subject.row, settings, model_of(subject.row, settings), catalogue)
     found = counter_finding(read_gauge(counts, tail, windows.run.tokens), subject.row.key)
     if found is not None:
         yield found
@@ -278,13 +325,23 @@ def ends_findings(ends: Ends, where: str) -> Iterator[Finding]:
         yield found
 
 
+def whole_findings(whole: WholeFile, tree: Tree, ends: Ends, where: str) -> Iterator[Finding]:
+    """Yield the findings that a transcript shows when it was read as a whole."""
+    yield from damage_findings(whole.damage, where)
+    yield from oddity_findings(whole.oddities, where)
+    yield from tree_findings(tree, where)
+    found = silence_finding(ends.tail.last_words, where)
+    if found is not None:
+        yield found
+
+
 def gauge_of(subject: Subject, settings: Settings, catalogue: CatalogueWindow) -> Gauge:
     """Return how full a session is, from its row and the end of its transcript."""
     tail = None
     if subject.transcript is not None:
         ends = read_ends(subject.transcript)
         tail = tail_of_ends(ends.tail) if ends.tail.decided else None
-    windows = windows_of(subject.row, settings, _model_of(subject.row, settings), catalogue)
+    windows = windows_of(subject.row, settings, model_of(subject.row, settings), catalogue)
     return read_gauge(_listed_counts(subject.row), tail, windows.run.tokens)
 
 
@@ -299,19 +356,62 @@ def windows_of(row: SessionRow, settings: Settings, reference: ModelRef, catalog
 
 def belongs(file: ClassifiedFile, subject: Subject) -> bool:
     """Tell whether a file belongs to a session: its transcript, copies, sidecars, archives and lock."""
+    if not _is_beside(file, subject):
+        return False
     name = file.path.rsplit("/", 1)[-1]
     own = subject.facts.name if subject.facts else None
     if name in subject.row.checkpoints or name == own:
         return True
     stems = [stem for stem in (subject.row.session_id, own.removesuffix(".jsonl") if own else None) if stem]
-    return any(name.startswith((f"{stem}.", f"{stem}-topic-")) for stem in stems)
+    return name.startswith(tuple(f"{stem}{mark}" for stem in stems for mark in _AFTER_ID))
+
+
+def _is_beside(file: ClassifiedFile, subject: Subject) -> bool:
+    """Tell whether a file, named from the state directory on, lies beside the session's store."""
+    own, folder = Path(subject.store_path).parent.as_posix(), file.path.rpartition("/")[0]
+    return own == folder or own.endswith(f"/{folder}")
+
+
+def _call_files(
+    subject: Subject, stored: JsonValue, files: tuple[ClassifiedFile, ...], began_ms: int | None
+) -> tuple[Path, ...]:
+    """Return the files that may hold calls of a session's line, those first whose calls count first.
+
+    Earlier conversations are those whose ids the row lists. Where it lists none, the one conversation that was put
+    aside at the moment when this one began is taken for its predecessor.
+    """
+    listed = stored.get("usageFamilySessionIds") if isinstance(stored, dict) else None
+    family = [each for each in listed if isinstance(each, str) and each] if isinstance(listed, list) else []
+    stems = tuple(f"{each}{mark}" for each in family for mark in _AFTER_ID)
+    beside = {
+        file.path.rpartition("/")[2]: file
+        for file in files
+        if file.file_class in _HOLD_CALLS and not file.path.endswith(".zst") and _is_beside(file, subject)
+    }
+    chosen = {name for name, file in beside.items() if name.startswith(stems) or belongs(file, subject)}
+    before = [name for name in beside.keys() - chosen if began_ms is not None and _put_aside_at(name, began_ms)]
+    if not stems and len(before) == 1:
+        chosen.update(before)
+    folder, own = Path(subject.store_path).parent, subject.transcript
+    ordered = sorted(chosen, key=lambda name: (_HOLD_CALLS.index(beside[name].file_class), name))
+    return (*((own,) if own is not None and own.name not in chosen else ()), *(folder / name for name in ordered))
+
+
+def _put_aside_at(name: str, moment_ms: int) -> bool:
+    archive = parse_archive(name)
+    if archive is None or archive.reason == "bak" or archive.archived_ms is None:
+        return False
+    return abs(archive.archived_ms - moment_ms) <= _SUCCESSION_MS
 
 
 class _Reading:
     """A transcript as far as it was read: as a whole up to a bound, else from both ends."""
 
-    def __init__(self, path: Path | None, ends: Ends | None, whole: WholeFile | None) -> None:
+    def __init__(
+        self, path: Path | None, ends: Ends | None, whole: WholeFile | None, fault: EnvironmentFault | None = None
+    ) -> None:
         self._path = path
+        self._fault = fault
         self._ends = ends
         self._whole = whole
         self._tree: Tree | None = build_tree(whole) if whole is not None else None
@@ -329,22 +429,32 @@ class _Reading:
     def of(cls, subject: Subject) -> _Reading:
         if subject.transcript is None:
             return cls(None, None, None)
-        ends = read_ends(subject.transcript)
-        whole = read_transcript(subject.transcript) if ends.identity.size <= WHOLE_FILE_BYTES else None
+        try:
+            ends = read_ends(subject.transcript)
+        except EnvironmentFault as error:
+            return cls(subject.transcript, None, None, error)
+        whole = None
+        if ends.identity.size <= WHOLE_FILE_BYTES:
+            # It may have grown, or gone, since its ends were read; those still hold.
+            with suppress(EnvironmentFault, Refused):
+                whole = read_transcript(subject.transcript)
         return cls(subject.transcript, ends, whole)
 
+    @property
+    def began_ms(self) -> int | None:
+        """When the transcript says that it began."""
+        header = self._ends.head.header if self._ends is not None else None
+        return date_ms(header.header.timestamp) if header is not None else None
+
     def findings(self, where: str) -> Iterator[Finding]:
+        if self._path is not None and self._fault is not None:
+            yield unreadable_finding(self._fault, self._path, where)
         if self._ends is None:
             return
         if self._whole is None or self._tree is None:
             yield from ends_findings(self._ends, where)
             return
-        yield from damage_findings(self._whole.damage, where)
-        yield from oddity_findings(self._whole.oddities, where)
-        yield from tree_findings(self._tree, where)
-        found = silence_finding(self._ends.tail.last_words, where)
-        if found is not None:
-            yield found
+        yield from whole_findings(self._whole, self._tree, self._ends, where)
 
     def report(self) -> TranscriptReport | None:
         ends, whole, tree = self._ends, self._whole, self._tree
@@ -400,7 +510,8 @@ def _listed_counts(row: SessionRow) -> StoreCounts:
     return StoreCounts.of(listed)
 
 
-def _model_of(row: SessionRow, settings: Settings) -> ModelRef:
+def model_of(row: SessionRow, settings: Settings) -> ModelRef:
+    """Return provider and model that a session runs on, as the list names them."""
     stored = StoredModel(
         model=row.model,
         provider=row.model_provider,

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from strandline.compaction.circumstances import circumstances_of
+from strandline.compaction.early import early_compaction
 from strandline.doctor.directory import collision_findings, directory_findings
 from strandline.doctor.sessions import shared_findings
 from strandline.errors import DamagedData, EnvironmentFault
-from strandline.examination import CatalogueWindow, Subject, look_over, stored_row, subject_of
+from strandline.examination import CatalogueWindow, Subject, look_over, model_of, stored_row, subject_of, windows_of
 from strandline.rows import DirectoryView, StoreState
 from strandline.settings.effective import Settings
 from strandline.state.discovery import Environment, StateDirectory
@@ -17,6 +19,8 @@ from strandline.state.locks import LockRules, lock_findings, read_locks
 from strandline.state.owners import OwnerQuestion, find_owners
 from strandline.state.processes import is_shared
 from strandline.state.run_states import GatewayFact, RunRow, judge_runs, run_findings
+from strandline.tokens.selection import ListedModels, StoredModel
+from strandline.tokens.windows import resolve_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 
     from strandline.findings import Finding
     from strandline.holdings import Source
+    from strandline.rows import SessionRow
+    from strandline.settings.model_ids import ModelRef
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +53,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 def survey(around: Surroundings, sources: Sequence[Source]) -> tuple[Finding, ...]:
     """Return every finding of a directory, the worst first."""
     found = [*directory_findings(around.directory, around.settings, around.view)]
+    found.extend(_of_compaction([row for source in sources for row in source.rows], around))
     gateway = gateway_fact(around)
     for index, source in enumerate(sources):
         if source.newer or around.view.stores[index].state is not StoreState.READ:
@@ -101,6 +108,28 @@ def session_findings(around: Surroundings, subject: Subject) -> tuple[Finding, .
         if subject.transcript is not None and finding.where == f"{subject.transcript}.lock"
     ]
     return (*locks, *_of_runs([subject], subject.store_path, around, gateway_fact(around), partial=True))
+
+
+def _of_compaction(rows: Iterable[SessionRow], around: Surroundings) -> Iterator[Finding]:
+    """Yield one finding per model for which compaction comes too soon, however many sessions run on it."""
+    settings = around.settings
+    agents = settings.agents
+    usual = ListedModels(agents).model_of(f"agent:{agents.default_id}:main", StoredModel())
+    pairs = {(usual, resolve_windows(agents, usual, catalogue=around.catalogue(usual))): None}
+    for row in rows:
+        reference = model_of(row, settings)
+        pairs[reference, windows_of(row, settings, reference, around.catalogue)] = None
+    told: set[tuple[str, ModelRef]] = set()
+    for reference, windows in pairs:
+        found = early_compaction(
+            settings.compaction,
+            windows,
+            circumstances_of(reference, agents),
+            where=f"{reference.provider}/{reference.model}",
+        )
+        if found is not None and (found.code, reference) not in told:
+            told.add((found.code, reference))
+            yield found
 
 
 def _of_locks(sessions_dir: Path, around: Surroundings) -> tuple[Finding, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from strandline.context.build import ModelChoice, build_context
 from strandline.doctor.transcripts import damage_findings, oddity_findings, tree_findings
@@ -30,6 +31,7 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         model: as last chosen or answered; ``None`` when nobody did.
         context_tokens: estimate of the whole, in tokens (§7).
         per_message_tokens: estimate of each message.
+        authority: ``remote`` when another machine's files are those in use; else absent.
     """
 
     messages: tuple[msgspec.Raw, ...]
@@ -37,6 +39,7 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     model: ModelChoice | None
     context_tokens: ContextEstimate
     per_message_tokens: tuple[int, ...]
+    authority: str | UnsetType = UNSET
 
 
 class TreeAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -50,6 +53,7 @@ class TreeAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         entry_count: entries in all.
         branch_ids: ids from the root to the leaf.
         tree_flat: (depth, id, type, label) of every entry, parents first.
+        authority: ``remote`` when another machine's files are those in use; else absent.
     """
 
     leaf_id: str | None
@@ -59,6 +63,7 @@ class TreeAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     entry_count: int
     branch_ids: tuple[str | None, ...]
     tree_flat: tuple[tuple[int, str | None, str, str | None], ...]
+    authority: str | UnsetType = UNSET
 
 
 class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -74,6 +79,7 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         damage: bytes that belong to no entry.
         oddities: what is odd although it reads well.
         findings: the same and more, in words.
+        authority: ``remote`` when another machine's files are those in use; else absent.
     """
 
     path: str
@@ -85,6 +91,7 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     damage: tuple[Damage, ...]
     oddities: tuple[Oddity, ...]
     findings: tuple[Finding, ...]
+    authority: str | UnsetType = UNSET
 
 
 def context_answer(path: Path, at: str | None) -> ContextAnswer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from strandline.cli.output import put, put_json
 from strandline.cli.result import DONE
@@ -21,9 +22,10 @@ _SHOWN_EACH = 5
 
 
 class DoctorAnswer(msgspec.Struct, frozen=True):
-    """The JSON answer."""
+    """The JSON answer; ``authority`` is ``remote`` when another machine's files are those in use, else absent."""
 
     findings: tuple[Finding, ...]
+    authority: str | UnsetType = UNSET
 
 
 def add_parser(commands: Any, shared: argparse.ArgumentParser) -> None:  # noqa: ANN401 - argparse names no public type
@@ -43,7 +45,7 @@ async def run(arguments: argparse.Namespace, context: Context) -> int:
     async with open_gateway(context.state, environment=context.environment, eager=False) as gateway:
         findings = await gateway.findings()
         if context.json:
-            put_json(DoctorAnswer(findings))
+            put_json(DoctorAnswer(findings, "remote" if gateway.settings.gateway.is_remote else UNSET))
             return DONE
         by_code: dict[str, list[Finding]] = {}
         for finding in findings:

@@ -86,6 +86,7 @@ def _print(report: SessionReport) -> None:
         for label, words in (("first", seen.first_words), ("last", seen.last_words)):
             if words is not None:
                 put(f"{label} words, {_who(words)}: {_short(words.text)}\n")
+    put(f"\ncost {report.cost.words}\n")
     if report.files:
         put("\n")
         rows = [(each.path, each.file_class, each.standing, size_text(each.bytes)) for each in report.files]

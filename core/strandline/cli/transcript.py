@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from strandline.cli.output import put, put_json, shorten, table
 from strandline.cli.result import DONE
 from strandline.cli.show import print_findings
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from strandline.cli.context import Context
+    from strandline.gateway import Gateway
     from strandline.transcript_answers import CheckAnswer, ContextAnswer, TreeAnswer
 
 _TEXT = 100
@@ -39,14 +42,19 @@ async def run(arguments: argparse.Namespace, context: Context) -> int:
         match arguments.question:
             case "context":
                 seen = await gateway.context(arguments.target, at=arguments.at, agent=arguments.agent)
-                put_json(seen) if context.json else _print_context(seen)
+                _put(seen, gateway) if context.json else _print_context(seen)
             case "tree":
                 tree = await gateway.tree(arguments.target, agent=arguments.agent)
-                put_json(tree) if context.json else _print_tree(tree)
+                _put(tree, gateway) if context.json else _print_tree(tree)
             case _:
                 checked = await gateway.check(arguments.target, agent=arguments.agent)
-                put_json(checked) if context.json else _print_check(checked)
+                _put(checked, gateway) if context.json else _print_check(checked)
         return DONE
+
+
+def _put(answer: ContextAnswer | TreeAnswer | CheckAnswer, gateway: Gateway) -> None:
+    remote = gateway.settings.gateway.is_remote
+    put_json(msgspec.structs.replace(answer, authority="remote") if remote else answer)
 
 
 def _print_context(answer: ContextAnswer) -> None:
