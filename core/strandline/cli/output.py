@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from strandline.store.entry import loads_lenient
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,9 +29,17 @@ def put_json(record: object) -> None:
         text = msgspec.json.format(msgspec.json.encode(record), indent=2)
     except UnicodeEncodeError:
         # Lone surrogates have no UTF-8; JSON can escape them.
-        text = json.dumps(msgspec.to_builtins(record), indent=2).encode("ascii")
+        plain = msgspec.to_builtins(record, enc_hook=_unwrap)
+        text = json.dumps(plain, indent=2).encode("ascii")
     sys.stdout.buffer.write(text + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _unwrap(value: object) -> object:
+    """Return what a piece of stored JSON holds, for an encoder that cannot pass it through."""
+    if isinstance(value, msgspec.Raw):
+        return loads_lenient(bytes(value))
+    raise TypeError(type(value).__name__)
 
 
 def say(message: str) -> None:
