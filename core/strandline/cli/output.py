@@ -18,8 +18,11 @@ _WIDE = frozenset("WF")
 
 
 def put(text: str) -> None:
-    """Write text to stdout, as UTF-8."""
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    """Write text to stdout, as UTF-8; control characters besides line ends are shown as U+FFFD.
+
+    Keys, names and words come from files: none of them may move the cursor.
+    """
+    sys.stdout.buffer.write(_plain_lines(text).encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
 
 
@@ -27,8 +30,8 @@ def put_json(record: object) -> None:
     """Write a record to stdout as JSON with two spaces of indentation, like the real program."""
     try:
         text = msgspec.json.format(msgspec.json.encode(record), indent=2)
-    except UnicodeEncodeError:
-        # Lone surrogates have no UTF-8; JSON can escape them.
+    except (UnicodeEncodeError, msgspec.DecodeError):
+        # Lone surrogates have no UTF-8, and are refused where stored JSON holds them escaped; JSON can escape them.
         plain = msgspec.to_builtins(record, enc_hook=_unwrap)
         text = json.dumps(plain, indent=2).encode("ascii")
     sys.stdout.buffer.write(text + b"\n")
@@ -44,12 +47,12 @@ def _unwrap(value: object) -> object:
 
 def say(message: str) -> None:
     """Write a message for people to stderr."""
-    print(message, file=sys.stderr, flush=True)
+    print(_plain_lines(message), file=sys.stderr, flush=True)
 
 
 def complain(message: str) -> None:
     """Write an error to stderr, marked with the program's name."""
-    print(f"strandline: {message}", file=sys.stderr, flush=True)
+    print(f"strandline: {_plain_lines(message)}", file=sys.stderr, flush=True)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> str:
@@ -80,7 +83,13 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: width - 1 - half]}…{text[-half:]}"
 
 
+def _plain_lines(text: str) -> str:
+    return "\n".join(map(_plain, text.split("\n")))
+
+
 def _plain(cell: str) -> str:
+    if cell.isprintable():
+        return cell
     return "".join("\ufffd" if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} else char for char in cell)
 
 

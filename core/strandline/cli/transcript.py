@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,6 +14,7 @@ from strandline.gateway import open_gateway
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from strandline.cli.context import Context
     from strandline.gateway import Gateway
@@ -70,17 +72,25 @@ def _print_context(answer: ContextAnswer) -> None:
 def _print_tree(answer: TreeAnswer) -> None:
     active = set(answer.branch_ids)
     put(f"{answer.entry_count:,} entries, {len(answer.branch_ids):,} on the active path\n\n")
-    branches = [0]
-    before = -1
-    for depth, entry_id, kind, label in answer.tree_flat:
-        # A talk is a chain: entries indent by the branches above them, not by their depth.
-        while branches and depth <= branches[-1]:
-            branches.pop()
-        if depth <= before or not branches:
-            branches.append(depth)
-        before = depth
+    levels = _levels([row[0] for row in answer.tree_flat])
+    for level, (_, entry_id, kind, label) in zip(levels, answer.tree_flat, strict=True):
         mark = "●" if entry_id in active else "○"
-        put(f"{'  ' * (len(branches) - 1)}{mark} {entry_id or '–'}  {kind}{f'  “{label}”' if label else ''}\n")
+        put(f"{'  ' * level}{mark} {entry_id or '–'}  {kind}{f'  “{label}”' if label else ''}\n")
+
+
+def _levels(depths: Sequence[int]) -> list[int]:
+    """Return how far each entry is indented: a talk is a chain, so by the branches above it, not by its depth."""
+    parents: list[int | None] = []
+    above: list[int] = []
+    for place, depth in enumerate(depths):
+        del above[depth:]
+        parents.append(above[-1] if above else None)
+        above.append(place)
+    children = Counter(parents)
+    levels: list[int] = []
+    for parent in parents:
+        levels.append(0 if parent is None else levels[parent] + (children[parent] > 1))
+    return levels
 
 
 def _print_check(answer: CheckAnswer) -> None:
