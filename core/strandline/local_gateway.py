@@ -131,7 +131,7 @@ class LocalGateway:
         subject = await self._subject(key, agent)
         files = await self.files()
         around = self._surroundings()
-        extra = await asyncio.to_thread(session_findings, around, subject)
+        extra = await asyncio.to_thread(session_findings, around, subject, self._observer.sources)
         return await asyncio.to_thread(examine, subject, around.settings, files.files, around.catalogue, extra)
 
     async def findings(self) -> tuple[Finding, ...]:

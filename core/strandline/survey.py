@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from strandline.examination import CatalogueWindow, Subject, look_over, model_of
 from strandline.rows import DirectoryView, StoreState
 from strandline.settings.effective import Settings
 from strandline.state.discovery import Environment, StateDirectory
-from strandline.state.locks import LockRules, lock_findings, read_locks
+from strandline.state.locks import LockRules, LockState, LockVerdict, lock_findings, read_locks
 from strandline.state.owners import OwnerQuestion, find_owners
 from strandline.state.processes import is_shared
 from strandline.state.run_states import GatewayFact, RunRow, judge_runs, run_findings
@@ -55,6 +55,9 @@ def survey(around: Surroundings, sources: Sequence[Source]) -> tuple[Finding, ..
     found = [*directory_findings(around.directory, around.settings, around.view)]
     found.extend(_of_compaction([row for source in sources for row in source.rows], around))
     gateway = gateway_fact(around)
+    locks = {folder: _locks_in(folder, around) for folder in {source.location.sessions_dir for source in sources}}
+    held = _held(verdict for verdicts in locks.values() for verdict in verdicts)
+    keys = _row_keys(around, sources)
     for index, source in enumerate(sources):
         if source.newer or around.view.stores[index].state is not StoreState.READ:
             continue
@@ -66,9 +69,9 @@ def survey(around: Surroundings, sources: Sequence[Source]) -> tuple[Finding, ..
         found.extend(shared_findings(((subject.row, subject.facts) for subject in subjects), where))
         for subject in subjects:
             found.extend(look_over(subject, around.settings, around.catalogue))
-        found.extend(_of_runs(subjects, where, around, gateway))
+        found.extend(_of_runs(subjects, where, _Carriers(around.environment.now_ms(), gateway, held, keys)))
     for sessions_dir in dict.fromkeys(source.location.sessions_dir for source in sources):
-        found.extend(_of_locks(sessions_dir, around))
+        found.extend(lock_findings(locks[sessions_dir]))
     return tuple(sorted(found, key=lambda finding: _RANKS[finding.severity]))
 
 
@@ -100,14 +103,13 @@ def gateway_fact(around: Surroundings) -> GatewayFact:
     return GatewayFact(may_live=bool(living), since_ms=min(since) if since else None)
 
 
-def session_findings(around: Surroundings, subject: Subject) -> tuple[Finding, ...]:
+def session_findings(around: Surroundings, subject: Subject, sources: Sequence[Source]) -> tuple[Finding, ...]:
     """Return what lock and run state say about one session."""
-    locks = [
-        finding
-        for finding in (_of_locks(subject.transcript.parent, around) if subject.transcript is not None else ())
-        if subject.transcript is not None and finding.where == f"{subject.transcript}.lock"
-    ]
-    return (*locks, *_of_runs([subject], subject.store_path, around, gateway_fact(around), partial=True))
+    path = subject.transcript
+    verdicts = () if path is None else _locks_in(path.parent, around)
+    own = [verdict for verdict in verdicts if verdict.path == f"{path}.lock"]
+    carriers = _Carriers(around.environment.now_ms(), gateway_fact(around), _held(own), _row_keys(around, sources))
+    return (*lock_findings(own), *_of_runs([subject], subject.store_path, carriers))
 
 
 def _of_compaction(rows: Iterable[SessionRow], around: Surroundings) -> Iterator[Finding]:
@@ -132,31 +134,50 @@ def _of_compaction(rows: Iterable[SessionRow], around: Surroundings) -> Iterator
             yield found
 
 
-def _of_locks(sessions_dir: Path, around: Surroundings) -> tuple[Finding, ...]:
+class _Carriers(NamedTuple):
+    """What can carry a run, and when: the clock, the gateway, the locks that are held, the keys of every row."""
+
+    now_ms: float
+    gateway: GatewayFact
+    held: frozenset[str]
+    keys: frozenset[str] | None
+
+
+def _row_keys(around: Surroundings, sources: Sequence[Source]) -> frozenset[str] | None:
+    """Return the keys of every row; ``None`` when a store cannot be read, whose rows are unknown, not gone."""
+    if any(view.state not in {StoreState.READ, StoreState.MISSING} for view in around.view.stores):
+        return None
+    # A session may have been started by one of another agent, under any spelling of its key.
+    return frozenset(key for source in sources for row in source.rows for key in (row.key, row.canonical_key))
+
+
+def _held(verdicts: Iterable[LockVerdict]) -> frozenset[str]:
+    return frozenset(verdict.path for verdict in verdicts if verdict.state is LockState.HELD)
+
+
+def _locks_in(sessions_dir: Path, around: Surroundings) -> tuple[LockVerdict, ...]:
     rules = LockRules(
         now_ms=around.environment.now_ms(),
         stale_ms=around.settings.write_lock.stale_ms,
         shared=is_shared(sessions_dir),
     )
     try:
-        return lock_findings(read_locks(sessions_dir, around.environment.processes, rules))
+        return read_locks(sessions_dir, around.environment.processes, rules)
     except EnvironmentFault:
         # The directory's own finding tells that it cannot be listed.
         return ()
 
 
-def _of_runs(
-    subjects: Iterable[Subject], where: str, around: Surroundings, gateway: GatewayFact, *, partial: bool = False
-) -> tuple[Finding, ...]:
-    listed = list(subjects)
-    rows = [row for subject in listed if subject.row.status is not None and (row := _run_row(subject)) is not None]
-    keys = None if partial else {subject.row.key for subject in listed}
-    if partial:
-        keys = {row.spawned_by for row in rows if row.spawned_by is not None}
-    return run_findings(judge_runs(rows, around.environment.now_ms(), gateway=gateway, known_keys=keys), where)
+def _of_runs(subjects: Iterable[Subject], where: str, carriers: _Carriers) -> tuple[Finding, ...]:
+    told = (_run_row(subject, carriers.held) for subject in subjects if subject.row.status is not None)
+    rows = [row for row in told if row is not None]
+    keys = carriers.keys
+    if keys is None:
+        keys = frozenset(row.spawned_by for row in rows if row.spawned_by is not None)
+    return run_findings(judge_runs(rows, carriers.now_ms, gateway=carriers.gateway, known_keys=keys), where)
 
 
-def _run_row(subject: Subject) -> RunRow | None:
+def _run_row(subject: Subject, held: frozenset[str]) -> RunRow | None:
     try:
         stored = stored_row(subject)
     except (DamagedData, EnvironmentFault):
@@ -165,7 +186,10 @@ def _run_row(subject: Subject) -> RunRow | None:
         return None
     mtime = subject.facts.mtime_ms if subject.facts is not None else None
     return msgspec.structs.replace(
-        RunRow.of_entry(subject.row.key, stored), transcript_mtime_ms=mtime, transcript_known=True
+        RunRow.of_entry(subject.row.key, stored),
+        transcript_mtime_ms=mtime,
+        transcript_known=True,
+        lock_held=f"{subject.transcript}.lock" in held,
     )
 
 
