@@ -8,7 +8,6 @@ from PySide6.QtCore import QDir, QEvent, Qt, Signal
 from PySide6.QtGui import QActionGroup, QCloseEvent, QGuiApplication
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QMainWindow, QMenu, QVBoxLayout, QWidget
 
-from strandline_gui import wording
 from strandline_gui.actions import Command, make_actions
 from strandline_gui.models.columns import COLUMNS, Column
 from strandline_gui.options import Options
@@ -264,7 +263,7 @@ class MainWindow(QMainWindow):
     def _show_summary(self, _event: object = None) -> None:
         view = self._view() if self._view else None
         model = self.page.model
-        self.navigation.sessions.show_count(wording.count_text(model.total) if view else "")
+        self.navigation.sessions.show_count(store_states.count_of(view, model.total) if view else "")
         facts = store_states.summary_of(view, model.total, model.newest_change, model.now_ms()) if view else ()
         self.status.show_facts(facts)
 

@@ -24,6 +24,7 @@ from strandline.rows import (
 )
 from strandline_gui.bridge import Bridge
 from strandline_gui.models.columns import Column
+from strandline_gui.pages import store_states
 from strandline_gui.pages.session_columns import USUAL
 from strandline_gui.widgets.button import Button
 
@@ -330,3 +331,14 @@ def test_transcript_states_in_words(page: Page, fill: Fill, state: TranscriptSta
     index = shown.model.index(0, Column.STATUS)
     assert shown.model.data(index) == word
     assert shown.model.data(index, Qt.ItemDataRole.ToolTipRole) == f"{word}\nA sentence."
+
+
+def test_unreadable_is_not_counted_as_none(directory: Any) -> None:
+    """A damaged store makes no "0 sessions"; what a newer store holds is counted."""
+    dark = directory(store(state=StoreState.DAMAGED))
+    assert store_states.count_of(dark, 0) == "–"
+    assert store_states.summary_of(dark, 0, None, NOW_MS)[0] == "1 store unreadable"
+    newer = directory(store(state=StoreState.NEWER, row_count=412))
+    assert store_states.count_of(newer, 0) == "412"
+    assert store_states.summary_of(newer, 0, None, NOW_MS)[0] == "412 sessions in 1 agent"
+    assert store_states.summary_of(directory(), 1, NOW_MS, NOW_MS)[-1] == "last change just now"

@@ -159,7 +159,7 @@ COLUMNS: tuple[ColumnSpec, ...] = (
     ColumnSpec(
         title=QT_TRANSLATE_NOOP("Columns", "Kind"),
         spoken=QT_TRANSLATE_NOOP("Columns", "Kind"),
-        width=88,
+        width=104,
         right=False,
         optional=True,
         from_facts=False,

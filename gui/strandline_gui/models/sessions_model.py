@@ -327,8 +327,8 @@ class SessionsModel(QAbstractTableModel):
             else:
                 passing = [place for place in passing if word in texts[place]]
         if rest:
-            matches, rows, facts, now_ms = Filter(tuple(rest)).matches, self._rows, self._facts, self._now_ms
-            passing = [place for place in passing if matches(rows[place], facts[place], now_ms)]
+            matches, rows, facts = Filter(tuple(rest)).predicate(self._now_ms), self._rows, self._facts
+            passing = [place for place in passing if matches(rows[place], facts[place])]
         return passing
 
     def _repaint_all(self) -> None:

@@ -193,15 +193,24 @@ def details_of(stores: tuple[StoreView, ...]) -> str:
     return "\n".join(store.damage or store.path for store in stores)
 
 
+def count_of(view: DirectoryView, rows: int) -> str:
+    """Return how many sessions there are, for the navigation; a dash where that cannot be known."""
+    known = _known_sessions(view, rows)
+    return wording.UNKNOWN if not known and damaged_stores(view) else wording.count_text(known)
+
+
 def summary_of(view: DirectoryView, rows: int, last_change: float | None, now_ms: int) -> tuple[str, ...]:
     """Return the facts of the status bar."""
+    facts: list[str] = []
+    damaged, known = len(damaged_stores(view)), _known_sessions(view, rows)
     agents = len({store.agent_id for store in view.stores if store.state is not StoreState.MISSING})
-    sessions = wording.sessions_text(rows)
-    facts = [
-        _tr("{sessions} in {agents}").format(sessions=sessions, agents=wording.agents_text(agents))
-        if agents
-        else sessions
-    ]
+    if known or not damaged:
+        sessions, words = wording.sessions_text(known), wording.agents_text(agents)
+        facts.append(_tr("{sessions} in {agents}").format(sessions=sessions, agents=words) if agents else sessions)
+    if damaged:
+        facts.append(
+            _tr("1 store unreadable") if damaged == 1 else _tr("{count} stores unreadable").format(count=damaged)
+        )
     if view.bytes_on_disk is not None:
         facts.append(_tr("{size} on disk").format(size=wording.size_text(view.bytes_on_disk)))
     facts.append(_tr("maintenance mode: {mode}").format(mode=view.maintenance))
@@ -210,6 +219,10 @@ def summary_of(view: DirectoryView, rows: int, last_change: float | None, now_ms
         now = wording.age_text(now_ms, now_ms)
         facts.append(_tr("last change just now") if age == now else _tr("last change {age} ago").format(age=age))
     return tuple(facts)
+
+
+def _known_sessions(view: DirectoryView, rows: int) -> int:
+    return rows + sum(store.row_count for store in newer_stores(view))
 
 
 def _tr(text: str) -> str:
