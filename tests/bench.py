@@ -16,11 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import big_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
@@ -143,7 +145,7 @@ def window(inputs: Inputs) -> Iterator[Figure]:
     """Sort and filter of 50,000 rows, loop gaps while 50,000 rows of 6 KB load, memory at 5,000 sessions."""
     huge = inputs.state(sessions=50_000, row_kb=6, transcripts=False)
     usual = inputs.state(sessions=5000, row_kb=6)
-    probe = [sys.executable, str(ROOT / "tests" / "bench_window.py")]
+    probe = [sys.executable, str(ROOT / "tests" / "gui" / "bench_window.py")]
     sorting = probe_json([*probe, "sort", str(huge)])
     for name in ("sort", "filter"):
         yield Figure(

@@ -45,6 +45,8 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 
 Facts: TypeAlias = TranscriptFacts | None
+TextField: TypeAlias = Callable[[SessionRow, Facts], tuple[str | None, ...]]
+Predicate: TypeAlias = Callable[[SessionRow, Facts], bool]
 
 
 class NumberField(msgspec.Struct, frozen=True):
@@ -106,7 +108,18 @@ class Filter(msgspec.Struct, frozen=True):
             facts: what is known of its transcript; ``None`` while unknown.
             now_ms: the time that ages count to, ms since the epoch.
         """
-        return all(_holds(term, row, facts, now_ms) is not term.negated for term in self.terms)
+        return self.predicate(now_ms)(row, facts)
+
+    def predicate(self, now_ms: int) -> Predicate:
+        """Return the question to ask many rows, prepared once.
+
+        Args:
+            now_ms: the time that ages count to, ms since the epoch.
+        """
+        questions = [_question(term, now_ms) for term in self.terms]
+        if len(questions) == 1:
+            return questions[0]
+        return lambda row, facts: all(question(row, facts) for question in questions)
 
 
 def parse_filter(text: str) -> Filter:
@@ -182,17 +195,39 @@ def _parse_number(text: str, field: NumberField, column: int) -> float:
     return float(match[1]) * field.units[match[2].lower()]
 
 
-def _holds(term: Term, row: SessionRow, facts: Facts, now_ms: int) -> bool:
+def _question(term: Term, now_ms: int) -> Predicate:
+    wanted = not term.negated
     if not term.field:
         needle = term.words[0]
-        return any(needle in text.casefold() for text in (row.name, row.key))
-    if term.field in _NUMBER_FIELDS:
-        value = _NUMBER_FIELDS[term.field].value(row, facts, now_ms)
-        if term.operator == ":":
-            return value is None
-        return value is not None and _COMPARE[term.operator](value, term.number)
-    values = [value.casefold() for value in _TEXT_FIELDS[term.field](row, facts) if value] or [UNKNOWN]
-    return any(_equal(value, word) for value in values for word in term.words)
+        return lambda row, _: (needle in row.name.casefold() or needle in row.key.casefold()) is wanted
+    if term.field in _TEXT_FIELDS:
+        return _question_of_text(_TEXT_FIELDS[term.field], term.words, wanted=wanted)
+    value_of, number = _NUMBER_FIELDS[term.field].value, term.number
+    if term.operator == ":":
+        return lambda row, facts: (value_of(row, facts, now_ms) is None) is wanted
+    compare = _COMPARE[term.operator]
+
+    def compares(row: SessionRow, facts: Facts) -> bool:
+        value = value_of(row, facts, now_ms)
+        return (value is not None and compare(value, number)) is wanted
+
+    return compares
+
+
+def _question_of_text(read: TextField, words: tuple[str, ...], *, wanted: bool) -> Predicate:
+    # Thousands of rows share a few dozen values; each combination is compared once.
+    known: dict[tuple[str | None, ...], bool] = {}
+
+    def holds(row: SessionRow, facts: Facts) -> bool:
+        values = read(row, facts)
+        answer = known.get(values)
+        if answer is None:
+            folded = [value.casefold() for value in values if value] or [UNKNOWN]
+            answer = any(_equal(value, word) for value in folded for word in words) is wanted
+            known[values] = answer
+        return answer
+
+    return holds
 
 
 def _equal(value: str, pattern: str) -> bool:
@@ -202,11 +237,12 @@ def _equal(value: str, pattern: str) -> bool:
     return fnmatchcase(value, re.sub(r"[\[?]", lambda found: f"[{found[0]}]", pattern))
 
 
-def _states(row: SessionRow, _facts: Facts) -> Iterator[str]:
-    yield "dropped" if row.dropped is not None else "loaded"
-    yield "protected" if row.protected else "removable"
-    if row.internal:
-        yield "internal"
+def _states(row: SessionRow, _facts: Facts) -> tuple[str | None, ...]:
+    return (
+        "dropped" if row.dropped is not None else "loaded",
+        "protected" if row.protected else "removable",
+        "internal" if row.internal else None,
+    )
 
 
 def _context_percent(row: SessionRow, _facts: Facts, _now_ms: int) -> float | None:
@@ -218,7 +254,7 @@ def _age(row: SessionRow, _facts: Facts, now_ms: int) -> float | None:
     return now_ms - row.updated_at if row.updated_at else None
 
 
-_TEXT_FIELDS: dict[str, Callable[[SessionRow, Facts], Iterator[str] | tuple[str | None, ...]]] = {
+_TEXT_FIELDS: dict[str, TextField] = {
     "agent": lambda row, _: (row.agent_id,),
     "kind": lambda row, _: (row.kind.value, row.shape.value),
     "channel": lambda row, _: (row.channel,),

@@ -78,10 +78,11 @@ class LocalGateway:
         wanted = parse_filter(filter_text)
         await self._observer.loaded()
         now_ms = self._observer.environment.now_ms()
+        passes = wanted.predicate(now_ms)
         rows = newest_first(row for source in self._observer.sources for row in source.rows)
         records = (SessionRecord(row, self._observer.sources[row.store].facts.get(row.key)) for row in rows)
         return SessionTable(
-            records=tuple(record for record in records if wanted.matches(record.row, record.facts, now_ms)),
+            records=tuple(record for record in records if passes(record.row, record.facts)),
             total=len(rows),
             now_ms=now_ms,
             damage=tuple(store.damage for store in self._observer.view.stores if store.damage),
@@ -95,13 +96,15 @@ class LocalGateway:
         if wanted.needs_facts:
             await self._observer.loaded()
 
+        passes = wanted.predicate(now_ms)
+
         def keep(row: SessionRow) -> bool:
             facts = (
                 self._observer.sources[row.store].facts.get(row.key)
                 if 0 <= row.store < len(self._observer.sources)
                 else None
             )
-            return wanted.matches(row, facts, now_ms)
+            return passes(row, facts)
 
         answer = list_sessions(
             groups, request, self._observer.settings.agents, now_ms, None if wanted.is_empty else keep

@@ -37,7 +37,7 @@ def test_trim_leaves_what_only_python_calls_space(other: str) -> None:
         ([], False, False),
     ],
 )
-def test_tells_numbers_apart(value: object, number: bool, finite: bool) -> None:  # noqa: FBT001 - a table
+def test_tells_numbers_apart(value: object, number: bool, finite: bool) -> None:
     """``true`` is no number; an integer beyond a double is infinite."""
     assert is_number(value) is number
     assert is_finite_number(value) is finite

@@ -163,7 +163,7 @@ def test_commas_are_choices() -> None:
         ("*/claude*", "claude-sonnet-4-6", True),
     ],
 )
-def test_only_the_star_is_a_wildcard(pattern: str, model: str, found: bool) -> None:  # noqa: FBT001 - a table
+def test_only_the_star_is_a_wildcard(pattern: str, model: str, found: bool) -> None:
     """``*`` stands for anything; question marks and brackets are text."""
     assert _found(f"model:{pattern}", make_row(model=model)) is found
 

@@ -49,7 +49,7 @@ def _command(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("wal", [True, False])
-def test_counts_of_a_store_that_nobody_has_open(wal: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter
+def test_counts_of_a_store_that_nobody_has_open(wal: bool, tmp_path: Path) -> None:
     """Sessions, transcripts and entries are counted, the version is read, and nothing beside the file changes."""
     path = newer_files.write_newer(tmp_path / "db" / "openclaw-agent.sqlite", wal=wal)
     before = state_tree.tree_hash(path.parent)

@@ -256,7 +256,7 @@ def test_stated_values_reach_their_policies() -> None:
         ({"remote": {"url": "  "}}, False),
     ],
 )
-def test_authority_is_remote_by_mode_or_by_address(gateway: object, remote: bool) -> None:  # noqa: FBT001 - a table
+def test_authority_is_remote_by_mode_or_by_address(gateway: object, remote: bool) -> None:
     """Either statement is enough; a blank address is none."""
     assert _settings({"gateway": gateway}).gateway.is_remote is remote
 

@@ -302,7 +302,7 @@ def test_a_directory_without_agents_has_the_default_store(tmp_path: Path) -> Non
     ("name", "state"),
     [("agents/", True), ("openclaw.json", True), ("clawdbot.json", True), ("sessions/", False), ("notes.txt", False)],
 )
-def test_a_state_directory_is_known_by_what_it_holds(name: str, state: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a table
+def test_a_state_directory_is_known_by_what_it_holds(name: str, state: bool, tmp_path: Path) -> None:
     """Agents or a configuration, of either release."""
     _lay(tmp_path, f"place/{name}")
     assert looks_like_state(tmp_path / "place") is state
@@ -362,7 +362,7 @@ def test_paths_below_home_are_written_with_a_tilde(path: str, written: str | Non
     ("content", "exists", "damage"),
     [(None, False, None), (b"{a: 1}", True, None), (b"", True, "it is empty"), (b"{", True, "ends too early")],
 )
-def test_reads_the_configuration(content: bytes | None, exists: bool, damage: str | None, tmp_path: Path) -> None:  # noqa: FBT001 - a table
+def test_reads_the_configuration(content: bytes | None, exists: bool, damage: str | None, tmp_path: Path) -> None:
     """Missing is absent, readable is read, everything else is damage."""
     path = tmp_path / "openclaw.json"
     if content is not None:

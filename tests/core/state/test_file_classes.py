@@ -253,7 +253,7 @@ def test_what_the_real_program_archives_is_read_back(base: str, reason: str, mom
 @pytest.mark.parametrize("referenced", [True, False])
 @pytest.mark.parametrize("readable", [True, False])
 @pytest.mark.parametrize("file_class", FileClass)
-def test_standing(file_class: FileClass, referenced: bool, readable: bool) -> None:  # noqa: FBT001 - a table
+def test_standing(file_class: FileClass, referenced: bool, readable: bool) -> None:
     """What holds on to a file follows from its class, its rows, and whether the rows could be read."""
     always = {FileClass.STORE, FileClass.STORE_TEMPORARY, FileClass.LOCK, FileClass.SIGNAL_LOG, FileClass.NEWER_STORE}
     of_rows = {FileClass.TRANSCRIPT, FileClass.CHECKPOINT, FileClass.TRAJECTORY, FileClass.TRAJECTORY_POINTER}

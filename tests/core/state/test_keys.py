@@ -190,7 +190,7 @@ def test_every_shape_has_a_key() -> None:
         ({"group": 1}, None, False),
     ],
 )
-def test_a_stated_chat_type_overrides_the_origin(chat_type: object, origin: object, protected: bool) -> None:  # noqa: FBT001 - a table
+def test_a_stated_chat_type_overrides_the_origin(chat_type: object, origin: object, protected: bool) -> None:
     """Only an absent chat type lets the origin speak; a mistyped one is stated."""
     assert read_key("agent:main:x", chat_type=chat_type, origin_chat_type=origin).protected is protected
 

@@ -209,7 +209,7 @@ def test_a_stored_name_that_no_system_should_see_is_refused(stored: str, place: 
 
 
 @pytest.mark.parametrize(("session_id", "refused"), [("s1", False), ("con", True), ("a.", False), ("nul.x", True)])
-def test_an_id_may_be_fit_for_one_system_only(session_id: str, refused: bool, place: Path) -> None:  # noqa: FBT001 - a table
+def test_an_id_may_be_fit_for_one_system_only(session_id: str, refused: bool, place: Path) -> None:
     """The path is still the real program's; the refusal goes with it."""
     found = _locate(session_id, None, place / "p" / "store")
     assert found.path == place / "p" / "store" / f"{session_id}.jsonl"
@@ -234,7 +234,7 @@ def test_an_id_may_be_fit_for_one_system_only(session_id: str, refused: bool, pl
         ("s.checkpoint.not-a-uuid", True),
     ],
 )
-def test_ids_that_become_file_names(session_id: str, fit: bool) -> None:  # noqa: FBT001 - a table
+def test_ids_that_become_file_names(session_id: str, fit: bool) -> None:
     """Letters, digits and three marks, at most 128, and no checkpoint's name."""
     assert is_file_id(session_id) is fit
 

@@ -1,0 +1,1 @@
+"""Pages: one question each, with the evidence and the tools for it."""

@@ -1,0 +1,1 @@
+"""Widgets that pages are made of, painted from the tokens of ``theme``."""
