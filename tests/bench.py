@@ -29,6 +29,34 @@ REPORT = ROOT / "docs" / "benchmarks.md"
 START_MARK = "<!-- figures: written by dev.py bench -->"
 RUNS = 10
 
+FACTS = """
+import sys, time
+from pathlib import Path
+from strandline.transcript.ends import read_ends
+{loop}
+paths = [Path(name) for name in sys.argv[1:]]
+each(paths)
+took = []
+for _ in range(5):
+    began = time.perf_counter()
+    each(paths)
+    took.append(time.perf_counter() - began)
+print(min(took))
+"""
+OURS_ENDS = """
+def each(paths):
+    for path in paths:
+        read_ends(path)
+"""
+BARE_ENDS = """
+def each(paths):
+    for path in paths:
+        with open(path, "rb", buffering=0) as file:
+            file.read(16384)
+            file.seek(max(0, file.seek(0, 2) - 16384))
+            file.read(16384)
+"""
+
 BARE_LIST = """
 import json, sys
 from pathlib import Path
@@ -127,6 +155,34 @@ def real_newer_list(_heavy: float) -> Iterator[Figure]:
     )
 
 
+def facts_5000(inputs: Inputs) -> Iterator[Figure]:
+    """Head and tail facts of 5,000 transcripts beside a bare loop: open, 16 KB at both ends, close; warm."""
+    for what, state in (
+        ("of 1 KB", inputs.state(sessions=5000, row_kb=0)),
+        (
+            "of the directory that is named",
+            Path(named) if (named := os.environ.get("STRANDLINE_BENCH_STATE")) else None,
+        ),
+    ):
+        if state is None:
+            continue
+        paths = sorted(map(str, state.glob("agents/*/sessions/*.jsonl")))[:5000]
+        mine, theirs = [], []
+        for _ in range(5):
+            for loop, took in ((OURS_ENDS, mine), (BARE_ENDS, theirs)):
+                done = subprocess.run(
+                    [sys.executable, "-c", FACTS.format(loop=loop), *paths], stdout=subprocess.PIPE, check=True
+                )
+                took.append(float(done.stdout))
+        ours, bare = statistics.median(mine), statistics.median(theirs)
+        yield Figure(
+            f"facts of {len(paths):,} transcripts {what}: first words, last words, last usage, damage at both ends",
+            ms(ours),
+            f"open, read 16 KB at both ends, close: {ms(bare)}",
+            f"{ours / bare:.2f} × (limit 3 ×)",
+        )
+
+
 def start(inputs: Inputs) -> Iterator[Figure]:
     """From exec to the first painted, sorted rows that react to a key, warm."""
     for row_kb in (0, 6):
@@ -175,7 +231,12 @@ def window(inputs: Inputs) -> Iterator[Figure]:
     )
 
 
-MEASUREMENTS: dict[str, Callable[[Inputs], Iterator[Figure]]] = {"list": list_5000, "start": start, "window": window}
+MEASUREMENTS: dict[str, Callable[[Inputs], Iterator[Figure]]] = {
+    "list": list_5000,
+    "facts_5000": facts_5000,
+    "start": start,
+    "window": window,
+}
 
 
 def strandline() -> list[str]:
