@@ -86,8 +86,13 @@ def loads(data: bytes, *, strict: bool = True) -> JsonValue:
         ValueError: the bytes are no JSON.
         RecursionError: they are nested too deeply.
     """
-    value: JsonValue = json.loads(data.decode("utf-8", "replace"), strict=strict, parse_constant=refuse_constant)
+    value: JsonValue = (_STRICT if strict else _LENIENT).decode(data.decode("utf-8", "replace"))
     return value
+
+
+# Made once: thousands of small objects are read, and making a reader costs more than reading one of them.
+_STRICT = json.JSONDecoder(parse_constant=refuse_constant)
+_LENIENT = json.JSONDecoder(strict=False, parse_constant=refuse_constant)
 
 
 def is_utf8(data: bytes) -> bool:

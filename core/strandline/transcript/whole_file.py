@@ -7,7 +7,6 @@ stays as it is.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import UnsetType
@@ -61,11 +60,17 @@ class WholeFile:
             self.ids = [_text(envelope.id) for envelope in envelopes]
             self.parent_ids = [_text(envelope.parent_id) or None for envelope in envelopes]
         self.damage = lines.damage
+        self._oddities: tuple[Oddity, ...] | None = None
         self._odd_heads = self._about_headers(headers, name)
 
-    @cached_property
+    @property
     def oddities(self) -> tuple[Oddity, ...]:
-        """What is odd although it reads well; asking for it looks at every byte."""
+        """What is odd although it reads well; asking for it the first time looks at every byte."""
+        if self._oddities is None:
+            self._oddities = self._all_oddities()
+        return self._oddities
+
+    def _all_oddities(self) -> tuple[Oddity, ...]:
         note = "It holds bytes that are no UTF-8; they read as U+FFFD."
         found = [*self._lines.oddities]
         if not self._data.isascii():
