@@ -153,10 +153,15 @@ class DirectoryObserver:
             await self.read(index)
         for index in range(len(self.sources)):
             await self._read_facts(index)
+        total = self._weigh()
+        self._bus.publish(LoadFinished(revision=self._next_revision(), bytes_on_disk=total))
+
+    def _weigh(self) -> int:
+        """Put the bytes that the sessions directories hold into the view, and return them."""
         listings = {source.location.sessions_dir: source.listing for source in self.sources}
         total = sum(file.size for files in listings.values() for file in files.values() if file.is_file)
         self.view = msgspec.structs.replace(self.view, bytes_on_disk=total)
-        self._bus.publish(LoadFinished(revision=self._next_revision(), bytes_on_disk=total))
+        return total
 
     async def _read_source(self, index: int, source: Source) -> None:
         try:
@@ -295,6 +300,7 @@ class DirectoryObserver:
             async for changes in watch.changes():
                 async with self._refreshing:
                     await self._take_in(changes)
+                self._weigh()
                 watch.retarget(self._targets())
 
     def _targets(self) -> WatchTargets:

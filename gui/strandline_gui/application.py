@@ -10,7 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QObject, QSocketNotifier, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSocketNotifier, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from strandline.frontend import WindowRequest
 
 ENVIRONMENT_FAULT = 4
-REFRESH_MS = 5000
 # The process is gone within 3 s of being asked to go, whatever the core is doing.
 CLOSE_SECONDS = 2.0
 
@@ -131,13 +130,7 @@ class Session(QObject):
 
     def _end_by_itself(self, window: MainWindow) -> None:
         request = self._request
-        if not self._alone:
-            timer = QTimer(self)
-            timer.setInterval(REFRESH_MS)
-            timer.timeout.connect(self._look_again)
-            timer.start()
-            return
-        if not self._ends:
+        if not (self._alone and self._ends):
             return
         capture = Capture(window)
         capture.ended.connect(self._captured)
@@ -183,10 +176,6 @@ class Session(QObject):
 
     def _open_sample(self) -> None:
         self._operations.start(asyncio.to_thread(_sample_path), on_success=lambda path: self._open(str(path)))
-
-    def _look_again(self) -> None:
-        if self.window is not None and self.window.isVisible() and not self.window.isMinimized():
-            self.connection.look_again()
 
     def _remember(self) -> None:
         if self._options_file is not None and self.window is not None:

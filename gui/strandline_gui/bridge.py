@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from strandline.rows import FactsRead, LoadFinished, RowsRead, StoreReplaced, StoreUpdated
+from strandline.rows import DirectoryUpdated, FactsRead, LoadFinished, RowsRead, StoreReplaced, StoreUpdated
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,6 +30,7 @@ class Bridge(QObject):
         store_updated: what is known of a store changed (``StoreUpdated``).
         store_replaced: a store was read again (``StoreReplaced``).
         load_finished: the first load is complete (``LoadFinished``).
+        directory_updated: configuration or set of stores changed (``DirectoryUpdated``).
     """
 
     rows_read = Signal(object)
@@ -37,6 +38,7 @@ class Bridge(QObject):
     store_updated = Signal(object)
     store_replaced = Signal(object)
     load_finished = Signal(object)
+    directory_updated = Signal(object)
 
     async def carry(self, events: AsyncIterator[DomainEvent]) -> None:
         """Emit a signal per event until the stream ends."""
@@ -64,5 +66,7 @@ class Bridge(QObject):
                 self.store_replaced.emit(event)
             case LoadFinished():
                 self.load_finished.emit(event)
+            case DirectoryUpdated():
+                self.directory_updated.emit(event)
             case _:
                 pass

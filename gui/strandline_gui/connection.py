@@ -42,7 +42,6 @@ class Connection(QObject):
         self._operations.failed.connect(self.faulted)
         self._run: asyncio.Task[None] | None = None
         self._warming: asyncio.Future[None] | None = None
-        self._looking: asyncio.Task[None] | None = None
 
     def open(self, path: str | None) -> None:
         """Close what is open and open a directory; ``None`` finds the one that the real program would use."""
@@ -62,11 +61,6 @@ class Connection(QObject):
         elif self._run is None or self._run.done():
             self.open(self.path)
 
-    def look_again(self) -> None:
-        """Look at the stores of an open directory again, unless that is under way."""
-        if self.gateway is not None and (self._looking is None or self._looking.done()):
-            self._looking = self._operations.start(self.gateway.refresh(), name="look again")
-
     async def close(self) -> None:
         """Stop listening, close the gateway, end the worker."""
         await self._operations.close()
@@ -80,7 +74,7 @@ class Connection(QObject):
             await asyncio.wait([before])
         bridge = Bridge(self)
         try:
-            async with open_gateway(path, worker=self._worker) as gateway:
+            async with open_gateway(path, worker=self._worker, watch=True) as gateway:
                 # Before the first await, so that no slice of the first load is missed.
                 events = gateway.events()
                 self.gateway, self.bridge = gateway, bridge

@@ -85,6 +85,7 @@ class MainWindow(QMainWindow):
         self.page.attach(view, bridge)
         self._show_source()
         bridge.store_updated.connect(self._show_summary)
+        bridge.directory_updated.connect(self._show_summary)
 
     def show_failure(self, path: str, sentence: str) -> None:
         """Show that a directory could not be opened."""

@@ -83,6 +83,7 @@ class SessionsPage(QWidget):
         bridge.store_updated.connect(self._update_state)
         bridge.store_replaced.connect(self._replace)
         bridge.load_finished.connect(self._finish)
+        bridge.directory_updated.connect(self._update_state)
         self._update_state()
 
     def show_failure(self, sentence: str) -> None:

@@ -112,7 +112,7 @@ def test_lone_surrogates_stay_escapes() -> None:
 @pytest.mark.parametrize(
     ("place", "ours", "theirs"), [(0, 6, True), (1, 3, False), (2, 8, False), (3, 3, True), (4, 8, False)]
 )
-def test_salvaged_records_are_in_and_said(place: int, ours: int, theirs: bool) -> None:  # noqa: FBT001 - a parameter
+def test_salvaged_records_are_in_and_said(place: int, ours: int, theirs: bool) -> None:
     """A22: salvaged messages are in the context, which then says that the real program sees another one."""
     context = build_context(read_transcript(golden.case_transcripts("A22-torn-glued-nul")[place]))
     assert (len(context.messages), context.read_by_openclaw) == (ours, theirs)

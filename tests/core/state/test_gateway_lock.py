@@ -151,7 +151,7 @@ def test_an_owner_is_judged_by_number_start_and_arguments(
     process: Process | None,
     changes: dict[str, object],
     live: Liveness,
-    honoured: bool,  # noqa: FBT001
+    honoured: bool,
 ) -> None:
     """Each ground alone decides as in the real program; a living process is unsure at worst."""
     payload = GatewayPayload(pid=7, created_ms=NOW_MS - 3_600_000, config_path="/c", start_ticks=500)

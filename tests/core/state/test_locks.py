@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from process_table import Table
 from state_cases import CASES, NOW_MS, copy_case, fingerprint
-
 from strandline.state.lock_payload import Content, LockPayload, parse_lock, parse_time
 from strandline.state.locks import (
     HALF_WRITTEN_GRACE_MS,

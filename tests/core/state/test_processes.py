@@ -153,7 +153,7 @@ def test_impossible_numbers_are_no_process(pid: int) -> None:
         ([], False, False),
     ],
 )
-def test_arguments_are_read_as_openclaw_reads_them(argv: list[str], owner: bool, gateway: bool) -> None:  # noqa: FBT001
+def test_arguments_are_read_as_openclaw_reads_them(argv: list[str], owner: bool, gateway: bool) -> None:
     """The rule for owners of locks and the one for gateways are two, and neither knows the title of a gateway."""
     assert is_openclaw(argv) is owner
     assert is_gateway(argv) is gateway

@@ -70,7 +70,7 @@ class _Reader:
                 return batch
         raise AssertionError
 
-    async def missing(self, wanted: bool) -> None:  # noqa: FBT001
+    async def missing(self, wanted: bool) -> None:
         while bool(self.watch.status.missing) is not wanted:  # noqa: ASYNC110 - the status is told by a thread
             await asyncio.sleep(0.02)
 
