@@ -18,11 +18,11 @@ import psutil
 os.environ["QT_API"] = "pyside6"
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
-from qasync import QEventLoop
 
 from strandline.filters import parse_filter
 from strandline.frontend import WindowRequest
 from strandline_gui.application import Session, StrandlineApplication, make_application
+from strandline_gui.event_loop import WindowEventLoop
 from strandline_gui.models.columns import Column
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def main() -> None:
     name = sys.argv[1]
     directory = sys.argv[2] if len(sys.argv) > 2 else str(Path(__file__).parent)
     app = make_application()
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner, suppress(KeyboardInterrupt):
+    with asyncio.Runner(loop_factory=lambda: WindowEventLoop(app)) as runner, suppress(KeyboardInterrupt):
         print(json.dumps(runner.run(run(app, name, directory))))
 
 

@@ -18,7 +18,6 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
-from qasync import QEventLoop
 
 from rows_factory import NOW_MS, make_facts, make_row
 from strandline.frontend import WindowRequest
@@ -26,6 +25,7 @@ from strandline.rows import DirectoryView, RowsRead, SessionRow, StoreState, Sto
 from strandline.state.sample import build_sample
 from strandline_gui.application import Session, StrandlineApplication, dress
 from strandline_gui.bridge import Bridge
+from strandline_gui.event_loop import WindowEventLoop
 from strandline_gui.options import OptionsFile
 from strandline_gui.pages.sessions_page import SessionsPage
 from strandline_gui.theme import theme
@@ -181,7 +181,7 @@ def in_window(qapp: QApplication, tmp_path: Path) -> Callable[..., None]:
                 code = await running
             return code
 
-        with asyncio.Runner(loop_factory=lambda: QEventLoop(qapp)) as runner:
+        with asyncio.Runner(loop_factory=lambda: WindowEventLoop(qapp)) as runner:
             assert runner.run(live()) == 0
         qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QObject
-from qasync import QEventLoop
 
 from strandline.errors import Refused
 from strandline.events import Closed, EventBus
 from strandline.rows import RowsRead
 from strandline_gui.bridge import Bridge
+from strandline_gui.event_loop import WindowEventLoop
 from strandline_gui.operations import Operations
 from strandline_gui.options import Options, OptionsFile
 
@@ -27,7 +27,7 @@ def on_loop(qapp: Any) -> Callable[[Callable[[], Awaitable[None]]], None]:
     """Run a coroutine on the loop that the window runs on."""
 
     def run(work: Callable[[], Awaitable[None]]) -> None:
-        with asyncio.Runner(loop_factory=lambda: QEventLoop(qapp)) as runner:
+        with asyncio.Runner(loop_factory=lambda: WindowEventLoop(qapp)) as runner:
             runner.run(work())  # type: ignore[arg-type]
 
     return run
