@@ -104,6 +104,7 @@ class _SpentLine(msgspec.Struct, gc=False):
 
 
 _USAGE_DECODER = msgspec.json.Decoder(_SpentLine)
+_ANY_DECODER = msgspec.json.Decoder()
 
 
 def usage_of(raw: bytes) -> dict[str, JsonValue] | None:
@@ -119,7 +120,11 @@ def usage_of(raw: bytes) -> dict[str, JsonValue] | None:
 
 def as_usage(raw: Raw | bytes) -> dict[str, JsonValue] | None:
     """Return a usage object from its JSON; ``None`` when it is no object."""
-    stored = loads(bytes(raw))
+    stored: JsonValue
+    try:
+        stored = _ANY_DECODER.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        stored = loads(bytes(raw))
     return stored if isinstance(stored, dict) else None
 
 

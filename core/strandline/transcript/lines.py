@@ -304,5 +304,7 @@ def looks_like_utf16(data: bytes) -> bool:
     if data.startswith(_UTF16):
         return True
     head = data[:_SNIFFED]
+    if b"\0" not in head:
+        return False
     even, odd = head[::2], head[1::2]
     return bool(odd) and ((not any(even) and all(odd)) or (not any(odd) and all(even)))
