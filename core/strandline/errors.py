@@ -70,7 +70,7 @@ class Bug(StrandlineError):  # noqa: N818 - see SafeToShow
 
 _HINTS: dict[type[OSError], str] = {
     PermissionError: "give your user read permission on it, or run as the user that owns it",
-    FileNotFoundError: "check the path, or name another directory with --state",
+    FileNotFoundError: "check the path, or choose another directory",
     NotADirectoryError: "name the directory that holds agents/, not a file",
     IsADirectoryError: "a directory stands where a file is expected; move it away",
 }

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import os
 import sys
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from strandline.frontend import WindowRequest
 
 ENVIRONMENT_FAULT = 4
-WATCHER_SECONDS = 1.0
 
 
 def run_window(request: WindowRequest) -> int:
@@ -56,20 +54,7 @@ def _run(request: WindowRequest) -> int:
     logging.getLogger("qasync").setLevel(logging.ERROR)
     app = make_application()
     with asyncio.Runner(loop_factory=lambda: WindowEventLoop(app)) as runner:
-        code = runner.run(run_session(app, request))
-        _join_child_watchers()
-    return code
-
-
-def _join_child_watchers() -> None:
-    """Wait for the threads in which asyncio waits for child processes, before the loop is taken apart.
-
-    Such a thread reports the end of the worker by a Qt signal. When the loop disconnects that signal while the thread
-    is still on its way out of it, PySide frees the receiver without holding the interpreter: a crash in 1 of 150 runs.
-    """
-    for thread in threading.enumerate():
-        if "waitpid-" in thread.name:
-            thread.join(WATCHER_SECONDS)
+        return runner.run(run_session(app, request))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,14 @@ class StrandlineStyle(QProxyStyle):
             return
         super().drawPrimitive(element, option, painter, widget)
 
+    def pixelMetric(
+        self, metric: QStyle.PixelMetric, option: QStyleOption | None = None, widget: QWidget | None = None
+    ) -> int:
+        """Leave as much room for a scroll bar as ours takes."""
+        if metric == QStyle.PixelMetric.PM_ScrollBarExtent:
+            return Size.SCROLL
+        return super().pixelMetric(metric, option, widget)
+
     def styleHint(
         self,
         hint: QStyle.StyleHint,

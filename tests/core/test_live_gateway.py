@@ -88,12 +88,11 @@ def test_a_transcript_that_appears_and_vanishes_is_told(tmp_path: Path) -> None:
     async def run() -> None:
         async with _live(state) as listener:
             transcript.write_text("{}\n", "utf-8")
-            told = await listener.wait_for(lambda event: _is_fact(event, TranscriptState.PRESENT))
-            assert [fact.key for fact in told.facts] == ["agent:main:a"]
+            await listener.wait_for(lambda event: _says(event, "agent:main:a", TranscriptState.PRESENT))
             listener.events.clear()
             transcript.unlink()
-            gone = await listener.wait_for(lambda event: _is_fact(event, TranscriptState.MISSING))
-            assert [fact.key for fact in gone.facts] == ["agent:main:a"]
+            await listener.wait_for(lambda event: _says(event, "agent:main:a", TranscriptState.MISSING))
+            assert not any(_says(event, "agent:main:b", TranscriptState.PRESENT) for event in listener.events)
 
     asyncio.run(run())
 
@@ -149,5 +148,5 @@ def test_closing_while_it_watches_leaves_nothing_behind(delay_s: float, tmp_path
     assert not [thread for thread in threading.enumerate() if thread.name == "watch for changes"]
 
 
-def _is_fact(event: object, state: TranscriptState) -> bool:
-    return isinstance(event, FactsRead) and any(fact.state is state for fact in event.facts)
+def _says(event: object, key: str, state: TranscriptState) -> bool:
+    return isinstance(event, FactsRead) and any((fact.key, fact.state) == (key, state) for fact in event.facts)

@@ -205,7 +205,7 @@ def test_header_sorts(page: Page, fill: Fill, rows: Any, qtbot: Any, click: Any)
 @pytest.mark.parametrize(
     ("stores", "heading", "text"),
     [
-        ((store(state=StoreState.MISSING),), "No sessions here yet", "No store of this directory has a row"),
+        ((store(state=StoreState.MISSING),), "No sessions here yet", "first message that an agent answers"),
         (
             (store(state=StoreState.DAMAGED, damage="/s: byte 7: cut", recovery=("sessions.json.bak",)),),
             "The store of agent main cannot be read",
@@ -222,7 +222,7 @@ def test_header_sorts(page: Page, fill: Fill, rows: Any, qtbot: Any, click: Any)
                 store("b", StoreState.MISSING),
             ),
             "The sessions live in the newer store",
-            "counts them",
+            "nothing was changed",
         ),
     ],
 )

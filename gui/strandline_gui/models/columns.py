@@ -37,10 +37,17 @@ class SessionLine(msgspec.Struct, frozen=True):
     Attributes:
         row: from the store.
         facts: from the disk; ``None`` until known.
+        stale: whether what this directory says may be overtaken, as another machine owns the sessions.
     """
 
     row: SessionRow
     facts: TranscriptFacts | None
+    stale: bool = False
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the token count can be taken at its word."""
+        return self.row.total_tokens_fresh and not self.stale
 
     @property
     def size(self) -> int | None:
@@ -102,7 +109,7 @@ def _explain_name(line: SessionLine) -> str:
 def _context_text(line: SessionLine, _now_ms: int) -> str:
     share = line.row.context_share
     text = wording.percent_text(share)
-    return text if share is None or line.row.total_tokens_fresh else f"~{text}"
+    return text if share is None or line.fresh else f"~{text}"
 
 
 def _explain_context(line: SessionLine) -> str:
@@ -112,7 +119,9 @@ def _explain_context(line: SessionLine) -> str:
     text = _tr("{used} of {window} tokens, as stored after the last call").format(
         used=wording.count_text(row.total_tokens), window=wording.count_text(row.context_window)
     )
-    return text if row.total_tokens_fresh else text + "\n" + _tr("~ The store does not vouch for this count any more.")
+    if not row.total_tokens_fresh:
+        return text + "\n" + _tr("~ The store does not vouch for this count any more.")
+    return text + "\n" + _tr("~ This directory may be overtaken.") if line.stale else text
 
 
 def _explain_size(line: SessionLine) -> str:

@@ -41,6 +41,7 @@ class SessionsModel(QAbstractTableModel):
         self._facts: list[TranscriptFacts | None] = []
         self._known = 0
         self._newest = 0.0
+        self._stale = False
         self._places: dict[RowKey, int] = {}
         self._column = Column.ACTIVE
         self._descending = True
@@ -133,7 +134,7 @@ class SessionsModel(QAbstractTableModel):
     def line(self, row: int) -> SessionLine:
         """Return the session in a row of the table."""
         place = self._shown[row]
-        return SessionLine(self._rows[place], self._facts[place])
+        return SessionLine(self._rows[place], self._facts[place], self._stale)
 
     def now_ms(self) -> int:
         """Return the time that ages are counted to."""
@@ -234,6 +235,12 @@ class SessionsModel(QAbstractTableModel):
         self.beginResetModel()
         self._shown = shown
         self.endResetModel()
+
+    def set_stale(self, *, stale: bool) -> None:
+        """Mark every row as possibly overtaken, or take the mark away."""
+        if stale != self._stale:
+            self._stale = stale
+            self._repaint_all()
 
     def refilter(self) -> None:
         """Apply the filter again, for one whose outcome moves with time or with facts."""

@@ -271,6 +271,7 @@ class SessionsPage(QWidget):
             self.state.show_banners(())
             self.state.show_loading(self.tr("Opening the directory"), "", None)
             return
+        model.set_stale(stale=view.authority == "remote")
         reading = store_states.is_reading(view)
         if not reading and self._waiting:
             self._flush.stop()

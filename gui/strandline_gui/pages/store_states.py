@@ -63,19 +63,21 @@ def card_without_rows(view: DirectoryView, act: Callable[[Deeds], Callable[[], N
             concept=Concept.NEWER,
             heading=_tr("The sessions live in the newer store"),
             place="\n".join(store.remark or store.path for store in newer),
-            text=_tr(
-                "They are all there; this version of Strandline counts them and does not list them. "
-                "Nothing was changed in the database."
+            text=_tr("They are all there; nothing was changed in the database."),
+            choices=(
+                Choice(
+                    _tr("Open another directory…"),
+                    act(Deeds.OPEN_DIRECTORY),
+                    primary=True,
+                    concept=Concept.DIRECTORY,
+                ),
             ),
-            choices=(Choice(_tr("Open another directory…"), act(Deeds.OPEN_DIRECTORY), primary=True),),
         )
     return Card(
         concept=Concept.EMPTY,
         heading=_tr("No sessions here yet"),
         place=view.path,
-        text=_tr(
-            "A session appears with the first message that an agent answers. No store of this directory has a row."
-        ),
+        text=_tr("A session appears with the first message that an agent answers."),
         choices=(Choice(_tr("Open the sample"), act(Deeds.OPEN_SAMPLE), primary=True, concept=Concept.SAMPLE),),
     )
 
@@ -108,12 +110,13 @@ def failure_card(sentence: str, act: Callable[[Deeds], Callable[[], None]]) -> C
     """Say that the directory could not be opened."""
     return Card(
         concept=Concept.NO_DIRECTORY,
+        role=Role.BAD,
         heading=_tr("This directory cannot be opened"),
         place=sentence,
         text=_tr("Open another directory, or look at the sample first."),
         choices=(
-            Choice(_tr("Open the sample"), act(Deeds.OPEN_SAMPLE), primary=True, concept=Concept.SAMPLE),
-            Choice(_tr("Open directory…"), act(Deeds.OPEN_DIRECTORY), concept=Concept.DIRECTORY),
+            Choice(_tr("Open directory…"), act(Deeds.OPEN_DIRECTORY), primary=True, concept=Concept.DIRECTORY),
+            Choice(_tr("Open the sample"), act(Deeds.OPEN_SAMPLE), concept=Concept.SAMPLE),
             Choice(_tr("Retry"), act(Deeds.RETRY), concept=Concept.RETRY),
             Choice(_tr("Copy details"), act(Deeds.COPY_DETAILS), concept=Concept.COPY),
         ),
@@ -203,7 +206,7 @@ def summary_of(view: DirectoryView, rows: int, last_change: float | None, now_ms
     """Return the facts of the status bar."""
     facts: list[str] = []
     damaged, known = len(damaged_stores(view)), _known_sessions(view, rows)
-    agents = len({store.agent_id for store in view.stores if store.state is not StoreState.MISSING})
+    agents = len({store.agent_id for store in view.stores if _speaks(store)})
     if known or not damaged:
         sessions, words = wording.sessions_text(known), wording.agents_text(agents)
         facts.append(_tr("{sessions} in {agents}").format(sessions=sessions, agents=words) if agents else sessions)
@@ -212,13 +215,19 @@ def summary_of(view: DirectoryView, rows: int, last_change: float | None, now_ms
             _tr("1 store unreadable") if damaged == 1 else _tr("{count} stores unreadable").format(count=damaged)
         )
     if view.bytes_on_disk is not None:
-        facts.append(_tr("{size} on disk").format(size=wording.size_text(view.bytes_on_disk)))
+        size = view.bytes_on_disk + sum(store.bytes for store in newer_stores(view))
+        facts.append(_tr("{size} on disk").format(size=wording.size_text(size)))
     facts.append(_tr("maintenance mode: {mode}").format(mode=view.maintenance))
     if last_change:
         age = wording.age_text(last_change, now_ms)
         now = wording.age_text(now_ms, now_ms)
         facts.append(_tr("last change just now") if age == now else _tr("last change {age} ago").format(age=age))
     return tuple(facts)
+
+
+def _speaks(store: StoreView) -> bool:
+    """Tell whether a store has anything to say about sessions: it is there, and was readable once."""
+    return store.state is not StoreState.MISSING and (store.state is not StoreState.DAMAGED or store.row_count > 0)
 
 
 def _known_sessions(view: DirectoryView, rows: int) -> int:

@@ -52,7 +52,7 @@ class SourceChip(QWidget):
         sample.addSpacing(Space.XS)
         sample.addWidget(IconLabel(Concept.SAMPLE))
         sample.addWidget(TokenLabel(self.tr("Sample data"), Text.BODY, Role.MUTED))
-        layout = QHBoxLayout(self)
+        self._cells = layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(Space.S)
         layout.addWidget(self.button)
@@ -84,6 +84,7 @@ class SourceChip(QWidget):
         for widget in (self._mode_line, self._mode_icon, self._mode):
             widget.setVisible(bool(mode))
         self._sample.setVisible(sample)
+        self._cells.setContentsMargins(0, 0, Space.S if mode and not sample else 0, 0)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the frame around the cells."""

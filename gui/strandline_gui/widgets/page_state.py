@@ -213,7 +213,7 @@ class CardView(Ground):
         column.addStretch(2)
         column.addWidget(IconLabel(card.concept, card.role, Size.HERO_ICON), 0, Qt.AlignmentFlag.AlignHCenter)
         column.addSpacing(Space.M)
-        column.addWidget(self._words(card.heading, Text.HEADING, Role.TEXT))
+        column.addWidget(self._words(card.heading, Text.HEADING, Role.TEXT), 0, Qt.AlignmentFlag.AlignHCenter)
         if card.place:
             column.addSpacing(Space.M)
             box = PlaceBox(card.place)
@@ -221,7 +221,7 @@ class CardView(Ground):
             column.addWidget(box, 0, Qt.AlignmentFlag.AlignHCenter)
         if card.text:
             column.addSpacing(Space.S)
-            column.addWidget(self._words(card.text, Text.BODY, Role.MUTED))
+            column.addWidget(self._words(card.text, Text.BODY, Role.MUTED), 0, Qt.AlignmentFlag.AlignHCenter)
         if card.choices:
             column.addSpacing(Space.L)
             buttons = QHBoxLayout()

@@ -101,15 +101,12 @@ class SessionDelegate(QStyledItemDelegate):
 
     def _paint_context(self, painter: QPainter, rect: QRect, line: SessionLine) -> None:
         tokens = theme().tokens
-        row = line.row
-        share = row.context_share
+        share = line.row.context_share
         width = min(Size.BAR_WIDTH, rect.width() // 2)
         top = rect.top() + (rect.height() - Size.BAR_HEIGHT) // 2
-        paint_context_bar(
-            painter, QRectF(rect.left(), top, width, Size.BAR_HEIGHT), share, fresh=row.total_tokens_fresh
-        )
+        paint_context_bar(painter, QRectF(rect.left(), top, width, Size.BAR_HEIGHT), share, fresh=line.fresh)
         text = wording.percent_text(share)
-        sure = share is not None and row.total_tokens_fresh
+        sure = share is not None and line.fresh
         draw_text(
             painter,
             QRectF(rect.left() + width, rect.top(), rect.width() - width - Space.L, rect.height()),

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QScrollBar
 from strandline_gui import icons
 from strandline_gui.models.columns import COLUMNS, Column
 from strandline_gui.theme import Concept, Role, Size, Space, Text, theme
+from strandline_gui.widgets.labels import Ground
 from strandline_gui.widgets.painting import draw_text, text_width
 from strandline_gui.widgets.session_delegate import SessionDelegate
 
@@ -113,6 +114,9 @@ class SessionTable(QTableView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.verticalScrollBar().setFixedWidth(Size.SCROLL)
+        # The band of the headings goes on above the scroll bar.
+        self._corner = Ground(Role.WINDOW, line_below=True)
+        self.addScrollBarWidget(self._corner, Qt.AlignmentFlag.AlignTop)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
@@ -195,4 +199,5 @@ class SessionTable(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Tell that the width may have changed."""
         super().resizeEvent(event)
+        self._corner.setFixedHeight(self.horizontalHeader().height())
         self.resized.emit()
