@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from operator import eq, ge, gt, le, lt
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -37,11 +38,11 @@ _AGE_UNITS = {
 _SIZE_UNITS = {"": 1, "b": 1, "k": 1024, "kb": 1024, "m": 1024**2, "mb": 1024**2, "g": 1024**3, "gb": 1024**3}
 _COUNT_UNITS = {"": 1, "k": 1000, "m": 1_000_000}
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-    "=": lambda left, right: left == right,
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
+    "=": eq,
 }
 
 Facts: TypeAlias = TranscriptFacts | None
