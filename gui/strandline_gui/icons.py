@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPixmap, QRawFont
+from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPainterPath, QPixmap, QRawFont
 
 from strandline_gui.theme import Concept, Role, theme
 
@@ -41,7 +41,9 @@ def has_glyph(concept: Concept) -> bool:
 
 @lru_cache(maxsize=512)
 def _pixmap(concept: Concept, rgba: int, size: int, ratio: float) -> QPixmap:
-    picture = QPixmap(round(size * ratio), round(size * ratio))
+    # An image, not a pixmap: on a screen of 16 bits a pixmap that becomes transparent forgets its ratio.
+    side = round(size * ratio)
+    picture = QImage(side, side, QImage.Format.Format_ARGB32_Premultiplied)
     picture.setDevicePixelRatio(ratio)
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
@@ -49,7 +51,7 @@ def _pixmap(concept: Concept, rgba: int, size: int, ratio: float) -> QPixmap:
     painter.scale(size / _LOADED_SIZE, size / _LOADED_SIZE)
     painter.fillPath(_outline(concept), QColor.fromRgba(rgba))
     painter.end()
-    return picture
+    return QPixmap.fromImage(picture)
 
 
 @cache

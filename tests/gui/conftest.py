@@ -147,6 +147,9 @@ def page(
     bridge, view = Bridge(made), [directory()]
     made.resize(1000, 600)
     made.show()
+    # Without a window manager a window has the keyboard only once it asks for it.
+    made.activateWindow()
+    qtbot.waitUntil(made.isActiveWindow)
     made.attach(lambda: view[0], bridge)
     yield made, bridge, view
     made.hide()

@@ -71,7 +71,7 @@ def test_shows_the_sample(in_window: InWindow, harbour: Path, settle: Settle) ->
     assert digest(harbour) == before
 
 
-def test_everything_has_a_name(in_window: InWindow, samples: Path, settle: Settle) -> None:
+def test_everything_has_a_name(in_window: InWindow, samples: Path, settle: Settle, until: Any) -> None:
     """Every widget that takes the keyboard tells a screen reader what it is, and Tab comes by all of them."""
 
     async def act(session: Session) -> None:
@@ -80,6 +80,7 @@ def test_everything_has_a_name(in_window: InWindow, samples: Path, settle: Settl
         window = session.window
         assert window is not None
         window.activateWindow()
+        await until(window.isActiveWindow)
         stops = focusable(window)
         assert [widget for widget in stops if not widget.accessibleName()] == []
         assert len(stops) > 5
