@@ -311,6 +311,8 @@ def _facts(row: SessionRow, sessions_dir: Path, listing: Mapping[str, FileEntry]
     if place.path is None:
         return _fact(row, TranscriptState.NO_SESSION)
     found = listing.get(place.path.name) if place.path.parent == sessions_dir else None
+    if found is not None and found.is_dir:
+        return _fact(row, TranscriptState.UNKNOWN, note=f"A directory stands where {found.name} is expected.")
     if found is None and place.elsewhere is None:
         # Below a subdirectory or a sibling agent, or known to the volume under another spelling.
         try:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from strandline.events import DomainEvent
     from strandline.gateway import Gateway
+    from strandline.tables import SessionRecord
 
 
 def _row(number: int = 0, **more: Any) -> dict[str, Any]:
@@ -468,3 +469,19 @@ def test_case_directories_are_what_they_were(tmp_path: Path) -> None:
 
     _with(state, body)
     assert state_tree.tree_hash(tmp_path) == before
+
+
+def test_a_directory_is_no_transcript(tmp_path: Path) -> None:
+    """What bears a transcript's name but is a directory is not called present."""
+    state = tmp_path / "state"
+    write_store(state, {"agent:main:a": {"sessionId": "a", "updatedAt": 1}})
+    (state / "agents" / "main" / "sessions" / "a.jsonl").mkdir()
+
+    async def run() -> SessionRecord:
+        async with open_gateway(state, environment=fixed(tmp_path)) as gateway:
+            return (await gateway.sessions()).records[0]
+
+    facts = asyncio.run(run()).facts
+    assert facts is not None
+    assert (facts.state, facts.bytes) == (TranscriptState.UNKNOWN, None)
+    assert "directory" in facts.note

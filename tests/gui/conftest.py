@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import subprocess
@@ -57,6 +58,14 @@ def _dressed(qapp: QApplication) -> Iterator[None]:
         qapp.setProperty("dressed", True)
     yield
     theme().choose("light")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """Free here what a module left in cycles: a later collection may run in a thread, where Qt objects must not die."""
+    yield
+    gc.unfreeze()
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -83,11 +83,21 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_process(cls) -> Environment:
-        """Return the environment of this process."""
+        """Return the environment of this process.
+
+        Raises:
+            EnvironmentFault: the working directory was removed.
+        """
+        try:
+            here = Path.cwd()
+        except OSError as error:
+            raise EnvironmentFault(
+                "Cannot tell the working directory, it seems to be removed; change into another directory."
+            ) from error
         return cls(
             variables=dict(os.environ),
             home=Path.home(),
-            working_directory=Path.cwd(),
+            working_directory=here,
             user_id=os.getuid() if hasattr(os, "getuid") else None,
         )
 

@@ -124,8 +124,11 @@ def read_bytes(path: Path, limit: int | None = None) -> tuple[bytes, FileIdentit
     """
     try:
         for _ in range(4):
-            with path.open("rb") as file:
-                before = FileIdentity.of(os.fstat(file.fileno()))
+            with open(path, "rb", opener=_open_at_once) as file:
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    raise EnvironmentFault(f"Cannot read {path}: it is not a regular file; move it away.")
+                before = FileIdentity.of(status)
                 if limit is not None and before.size > limit:
                     raise Refused(f"Cannot read {path} at once: its {before.size:,} bytes are over {limit:,}.")
                 data = file.read()
@@ -149,6 +152,11 @@ def read_range(path: Path, offset: int, length: int) -> bytes:
             return file.read(length)
     except OSError as error:
         raise EnvironmentFault.of(error, path, "read") from error
+
+
+def _open_at_once(name: str, flags: int) -> int:
+    """Open without waiting for whoever might write into a named pipe."""
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 class BoundedFile:

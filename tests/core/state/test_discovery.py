@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from strandline.errors import BadRequest
+from strandline.errors import BadRequest, EnvironmentFault
 from strandline.settings.policies import AgentPolicy, AgentsPolicy
 from strandline.state.discovery import (
     SAMPLE_MARKER,
@@ -390,3 +390,14 @@ def test_the_process_s_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     chosen = choose_directory(None, environment)
     assert chosen.path == tmp_path / "here"
     assert environment.now_ms() > 1_600_000_000_000
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a directory that somebody works in")
+def test_a_removed_working_directory_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what is wrong and what to do."""
+    place = tmp_path / "gone"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    place.rmdir()
+    with pytest.raises(EnvironmentFault, match="change into another directory"):
+        Environment.of_process()
