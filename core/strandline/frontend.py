@@ -29,6 +29,7 @@ class WindowRequest(msgspec.Struct, frozen=True, kw_only=True):
         height: height in logical pixels; 0 leaves the choice to the window.
         exit_after_first_rows: end after the first painted, sorted rows react to a key.
         filter_text: filter expression to start with.
+        now_ms: the time that ages count to, ms since the epoch; ``None`` is the system's clock.
     """
 
     path: str | None = None
@@ -40,3 +41,4 @@ class WindowRequest(msgspec.Struct, frozen=True, kw_only=True):
     height: int = 0
     exit_after_first_rows: bool = False
     filter_text: str = ""
+    now_ms: int | None = None

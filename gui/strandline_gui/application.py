@@ -101,7 +101,8 @@ class Session(QObject):
     def _show(self, options: Options, remark: str) -> None:
         request = self._request
         theme().choose(request.theme or options.theme)
-        window = self.window = MainWindow(options)
+        fixed_ms = self._request.now_ms
+        window = self.window = MainWindow(options, clock=None if fixed_ms is None else lambda: fixed_ms)
         connection = self.connection
         connection.opened.connect(self._opened)
         connection.failed.connect(self._failed)

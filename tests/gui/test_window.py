@@ -320,6 +320,19 @@ def test_screenshots_have_their_size(
     assert len(set(row)) > 3
 
 
+def test_ages_count_to_the_time_that_is_named(run_program: Any, samples: Path, tmp_path: Path) -> None:
+    """With a time given, a picture can be taken again and is the same; a day later it is another."""
+    pictures: list[bytes] = []
+    now_ms = time.time_ns() // 1_000_000
+    for at, moment in enumerate((now_ms, now_ms, now_ms + 86_400_000)):
+        file = tmp_path / f"{at}.png"
+        request = {"path": str(samples / "harbour"), "screenshot": str(file), "now_ms": moment}
+        assert run_program(arguments_script(), json.dumps(request)).returncode == 0
+        pictures.append(file.read_bytes())
+    assert pictures[0] == pictures[1]
+    assert pictures[0] != pictures[2]
+
+
 def arguments_script() -> str:
     """Return the program that opens the window as its argument says."""
     return (

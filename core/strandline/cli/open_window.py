@@ -55,6 +55,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         height=height,
         exit_after_first_rows=arguments.exit_after_first_rows,
         filter_text=arguments.filter,
+        now_ms=None if getattr(arguments, "now", None) is None else context.environment.now_ms(),
     )
     from importlib.metadata import entry_points  # noqa: PLC0415 - 15 ms that only this command needs
 
