@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from strandline.compaction.circumstances import circumstances_of
 from strandline.compaction.early import CompactionHistory, early_compaction
 from strandline.compaction.memory_flush import FlushRecord, flush_finding, flush_standing, flush_tokens
-from strandline.compaction.thresholds import Threshold, thresholds
+from strandline.compaction.thresholds import thresholds
 from strandline.context.build import build_context
 from strandline.doctor.sessions import counter_finding, row_findings
 from strandline.doctor.transcripts import (
@@ -28,8 +28,8 @@ from strandline.doctor.transcripts import (
 )
 from strandline.ecmascript import JsonValue, date_ms, is_number
 from strandline.errors import DamagedData, EnvironmentFault, Refused
-from strandline.findings import Finding
 from strandline.rows import SessionRow, TranscriptFacts
+from strandline.session_report import ReportFile, SessionReport, SpokenWords, TranscriptReport
 from strandline.settings.model_ids import ModelRef
 from strandline.state import fsys
 from strandline.state.file_classes import FileClass, parse_archive
@@ -37,25 +37,24 @@ from strandline.store.entry import loads_lenient
 from strandline.store.location import locate_transcript
 from strandline.store.normalise import Dropped, normalise_row
 from strandline.tokens.evidence import StoreCounts, TranscriptTail
-from strandline.tokens.readings import Gauge, Reading, read_gauge
+from strandline.tokens.readings import Gauge, read_gauge
 from strandline.tokens.selection import ListedModels, StoredModel
-from strandline.tokens.session_cost import SessionCost, session_cost
+from strandline.tokens.session_cost import session_cost
 from strandline.tokens.transcript_tail import tail_of_ends, tail_of_path
 from strandline.tokens.usage import normalise_usage
 from strandline.tokens.windows import Windows, resolve_windows
 from strandline.transcript.ends import Ends, read_ends
-from strandline.transcript.places import Damage, Oddity
 from strandline.transcript.tree import Tree, build_tree
 from strandline.transcript.whole_file import WHOLE_FILE_BYTES, WholeFile, read_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from strandline.findings import Finding
     from strandline.settings.effective import Settings
     from strandline.state.file_classes import ClassifiedFile
     from strandline.state.fsys import FileEntry
     from strandline.tokens.usage import Usage
-    from strandline.transcript.facts import Words
 
 FLUSH_PROMPT = "Pre-compaction memory flush"
 SMALL_BYTES = 32 * 1024
@@ -83,88 +82,6 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     facts: TranscriptFacts | None
     store_path: str
     transcript: Path | None
-
-
-class ReportFile(msgspec.Struct, frozen=True, kw_only=True, rename={"file_class": "class", "mtime_ms": "mtimeMs"}):
-    """A file that belongs to a session."""
-
-    path: str
-    file_class: str
-    standing: str
-    bytes: int
-    mtime_ms: int
-
-
-class SpokenWords(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Words at an end of a talk; ``at`` is ms since the epoch."""
-
-    role: str
-    text: str
-    at: int | None
-
-
-class TranscriptReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a transcript looks like.
-
-    Attributes:
-        path: the file.
-        bytes: its size.
-        version: version of its format; ``None`` when it has no header.
-        entries: entries in all; ``None`` when only the ends were read.
-        side_entries: entries that lie on side branches.
-        compactions: compactions on the active path.
-        leaf: id of the last entry.
-        first_words: the first words of a person.
-        last_words: the last words of a person or a model.
-        damage: stretches that belong to no entry.
-        oddities: what is odd although it reads well.
-    """
-
-    path: str
-    bytes: int
-    version: int | float | None
-    entries: int | None
-    side_entries: int | None
-    compactions: int | None
-    leaf: str | None
-    first_words: SpokenWords | None
-    last_words: SpokenWords | None
-    damage: tuple[Damage, ...]
-    oddities: tuple[Oddity, ...]
-
-
-class SessionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What ``show`` answers.
-
-    Attributes:
-        key: the key as stored.
-        store_path: the store that holds it.
-        entry: the row as stored.
-        normalised: the row as OpenClaw holds it after loading; ``None`` when it drops the row.
-        readings: every reading of how full the context is, the chosen one marked.
-        thresholds: where flush and compaction lie, each with its arithmetic.
-        files: files that belong to the session.
-        findings: what is not as it should be.
-        gauge: the outcome in one sentence.
-        window: the run budget and where it comes from, in a sentence.
-        transcript: what the transcript looks like; ``None`` when there is none to read.
-        cost: what the session cost, earlier conversations of its line included, each call once.
-        authority: ``remote`` when the gateway in use works with another machine's files; else absent.
-    """
-
-    key: str
-    store_path: str
-    entry: JsonValue
-    normalised: JsonValue
-    readings: tuple[Reading, ...]
-    thresholds: tuple[Threshold, ...]
-    files: tuple[ReportFile, ...]
-    findings: tuple[Finding, ...]
-    gauge: str
-    window: str
-    transcript: TranscriptReport | None
-    cost: SessionCost
-    authority: str | UnsetType = UNSET
 
 
 def known_window(reference: ModelRef) -> int | None:
@@ -282,7 +199,7 @@ def examine(
         normalised=None if isinstance(loaded, Dropped) else loaded,
         readings=gauge.readings,
         thresholds=listed,
-        files=tuple(_report_file(file) for file in files if belongs(file, subject)),
+        files=tuple(ReportFile.of(file) for file in files if belongs(file, subject)),
         findings=findings,
         gauge=gauge.words,
         window=windows.run.why if windows.disagreement is None else f"{windows.run.why} {windows.disagreement}",
@@ -470,8 +387,8 @@ class _Reading:
             side_entries=tree.side_entries if tree is not None else None,
             compactions=self.history.compactions if self.history is not None else None,
             leaf=tail.leaf.id if tail.leaf is not None else None,
-            first_words=_spoken(head.first_words),
-            last_words=_spoken(tail.last_words),
+            first_words=SpokenWords.of(head.first_words),
+            last_words=SpokenWords.of(tail.last_words),
             damage=whole.damage if whole is not None else (*head.damage, *tail.damage),
             oddities=whole.oddities if whole is not None else head.oddities,
         )
@@ -500,10 +417,6 @@ def _history(index: WholeFile, path: tuple[int, ...]) -> tuple[CompactionHistory
     return CompactionHistory(compactions=compactions, questions=questions, fresh_tokens=fresh), tuple(flushes)
 
 
-def _spoken(words: Words | None) -> SpokenWords | None:
-    return None if words is None else SpokenWords(role=words.role, text=words.text, at=date_ms(words.timestamp))
-
-
 def _listed_counts(row: SessionRow) -> StoreCounts:
     listed: dict[str, JsonValue] = dict(row.listed)
     listed["updatedAt"] = row.updated_at
@@ -519,13 +432,3 @@ def model_of(row: SessionRow, settings: Settings) -> ModelRef:
         provider_override=row.listed.get("providerOverride"),
     )
     return ListedModels(settings.agents).model_of(row.key, stored)
-
-
-def _report_file(file: ClassifiedFile) -> ReportFile:
-    return ReportFile(
-        path=file.path,
-        file_class=file.file_class.value,
-        standing=file.standing.value,
-        bytes=file.bytes,
-        mtime_ms=file.mtime_ms,
-    )

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strandline.events import DomainEvent
-    from strandline.examination import SessionReport
     from strandline.findings import Finding
     from strandline.listing import ListingRequest, SessionListing, StatusReport
     from strandline.rows import DirectoryView
+    from strandline.session_report import SessionReport
     from strandline.settings.effective import Settings
     from strandline.tables import FileTable, SessionTable
     from strandline.transcript_answers import CheckAnswer, ContextAnswer, TreeAnswer

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strandline.events import DomainEvent
-    from strandline.examination import SessionReport, Subject
+    from strandline.examination import Subject
     from strandline.findings import Finding
     from strandline.listing import ListingRequest, SessionListing, StatusReport
     from strandline.rows import DirectoryView, SessionRow
+    from strandline.session_report import SessionReport
     from strandline.settings.effective import Settings
     from strandline.state.discovery import Environment, StoreLocation
     from strandline.transcript_answers import CheckAnswer, ContextAnswer, TreeAnswer

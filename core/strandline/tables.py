@@ -144,7 +144,7 @@ def size_text(count: float | None) -> str:
     size = float(count)
     for unit in ("B", "KB", "MB", "GB"):
         if size < _KIB or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"  # noqa: PLR2004
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"  # noqa: PLR2004 - two digits are enough
         size /= _KIB
     raise AssertionError("unreachable")
 

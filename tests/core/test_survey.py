@@ -17,8 +17,8 @@ from strandline.state.processes import Process
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from strandline.examination import SessionReport
     from strandline.findings import Finding
+    from strandline.session_report import SessionReport
     from strandline.state.processes import ProcessTable
 
 DAY_MS = 86_400_000

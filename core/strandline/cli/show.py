@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import argparse
 
     from strandline.cli.context import Context
-    from strandline.examination import SessionReport, SpokenWords
     from strandline.findings import Finding
+    from strandline.session_report import SessionReport, SpokenWords
 
 _WORDS = 200
 

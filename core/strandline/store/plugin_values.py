@@ -55,7 +55,7 @@ _RESERVED_SLOT_KEYS = frozenset(
     deliveryContext lastChannel lastTo lastAccountId lastThreadId skillsSnapshot systemPromptReport
     pluginDebugEntries acp quotaSuspension
     hasOwnProperty isPrototypeOf propertyIsEnumerable toString valueOf toLocaleString
-    """.split()  # noqa: SIM905 -- a hundred quoted lines would hide that these are only names
+    """.split()  # noqa: SIM905 - a hundred quoted lines would hide that these are only names
 )
 
 

@@ -19,7 +19,7 @@ from strandline.gateway import open_gateway
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from strandline.examination import SessionReport
+    from strandline.session_report import SessionReport
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX permissions and users")
 KEY = "agent:main:main"
