@@ -72,7 +72,7 @@ def ensure_sample(data_dir: Path, name: str, now_ms: int, *, rebuild: bool = Fal
     """Return the directory of the sample ``name`` below ``data_dir``, building it when that is due.
 
     It is due when the sample is missing, when ``rebuild`` asks for it, when the recipe has changed since, and when
-    it is older than seven days and nobody touched it.
+    it is older than seven days, or of a time to come, and nobody touched it.
 
     Raises:
         BadRequest: there is no such sample.
@@ -93,7 +93,7 @@ def _is_due(target: Path, name: str, now_ms: int) -> bool:
     marker = _marker_of(target)
     if marker is None or (marker.recipe, marker.recipe_version) != (name, recipe().version):
         return True
-    return now_ms - marker.built_ms > _KEPT_FOR_MS and marker.fingerprint == _fingerprint(target)
+    return not 0 <= now_ms - marker.built_ms <= _KEPT_FOR_MS and marker.fingerprint == _fingerprint(target)
 
 
 def _build(root: Path, home: Path, name: str, now_ms: int) -> None:

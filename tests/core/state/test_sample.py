@@ -313,7 +313,14 @@ def test_damaged_stores_are_damaged_as_promised(damaged: Path) -> None:
 
 @pytest.mark.parametrize(
     ("days", "touched", "rebuild", "built_again"),
-    [(6, False, False, False), (8, False, False, True), (8, True, False, False), (0, True, True, True)],
+    [
+        (6, False, False, False),
+        (8, False, False, True),
+        (8, True, False, False),
+        (-2, False, False, True),
+        (-2, True, False, False),
+        (0, True, True, True),
+    ],
 )
 def test_a_sample_is_rebuilt_when_old_and_untouched_or_on_request(
     tmp_path: Path,
