@@ -17,8 +17,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import bench_core
 import big_state
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 START_MARK = "<!-- figures: written by dev.py bench -->"
 RUNS = 10
+CORE_PROBE = (sys.executable, str(ROOT / "tests" / "bench_core.py"))
 
 FACTS = """
 import sys, time
@@ -118,6 +120,12 @@ class Inputs:
                 path, sessions=sessions, agents=agents, row_kb=row_kb, now_ms=now_ms, transcripts=transcripts
             )
         return path
+
+    def transcript(self, *, size: int, short: bool = False) -> tuple[Path, int]:
+        """Return a transcript of so many bytes, made anew, and the average length of its lines."""
+        path = self._folder / f"transcript-{size}-{short}.jsonl"
+        lines = bench_core.write_transcript(path, size, short=short)
+        return path, path.stat().st_size // lines
 
 
 def list_5000(inputs: Inputs) -> Iterator[Figure]:
@@ -231,11 +239,67 @@ def window(inputs: Inputs) -> Iterator[Figure]:
     )
 
 
+def tail(inputs: Inputs) -> Iterator[Figure]:
+    """The tail of a transcript of 1 GB: leaf, last words, last usage; warm; then with the last usage 1 MB away."""
+    path, _ = inputs.transcript(size=10**9)
+    for what, results in (("", 0), (" that ends with 1 MB of tool results", 10**6)):
+        if results:
+            bench_core.add_results(path, results)
+        found = probe_json([*CORE_PROBE, "tail", str(path), "20"])
+        took = statistics.median(found["seconds"])
+        yield Figure(
+            f"tail of a transcript of {found['size'] / 1e9:.2f} GB{what}, {found['read'] / 1024:,.0f} KB of it read",
+            f"{took * 1000:.2f} ms",
+            "limit 20 ms",
+            f"{took / 0.02:.3f} of the limit",
+        )
+    path.unlink()
+
+
+def context(inputs: Inputs) -> Iterator[Figure]:
+    """The whole context of a transcript of 10 MB beside the real session manager, when 2026.5 is named."""
+    node, program = os.environ.get("STRANDLINE_PEER_NODE"), os.environ.get("STRANDLINE_PEER_OPENCLAW_5")
+    if not (node and program):
+        return
+    script = str(ROOT / "tests" / "peer" / "context_time.mjs")
+    for what, short in (("long tool results and short messages", False), ("short messages alone", True)):
+        path, average = inputs.transcript(size=10**7, short=short)
+        ours = probe_json([*CORE_PROBE, "context", str(path), "5"])
+        real = probe_json([node, script, program, str(path), "5"], env={"HOME": str(path.parent)})
+        if ours["messages"] != real["messages"]:
+            raise SystemExit(f"context of {real['messages']} messages at OpenClaw, of {ours['messages']} here")
+        mine, theirs = statistics.median(ours["seconds"]), statistics.median(real["seconds"])
+        yield Figure(
+            f"context of a transcript of 10 MB, {what}, {average:,} bytes a line",
+            ms(mine),
+            f"session manager of OpenClaw 2026.5.22: {ms(theirs)}",
+            f"{theirs / mine:.1f} × faster (limit 3 ×)",
+        )
+
+
+def watching(inputs: Inputs) -> Iterator[Figure]:
+    """CPU of a process that observes 1,000 sessions while another one appends to each of them every second."""
+    state = inputs.state(sessions=1000, row_kb=0)
+    bench_core.fill(state, 50_000)
+    found = probe_json([*CORE_PROBE, "watching", str(state), "5"])
+    share = found["cpu"] / found["wall"]
+    yield Figure(
+        f"CPU while {found['rate']:,.0f} files a second grow for {found['wall']:.1f} s, 1,000 sessions observed, "
+        f"{found['told']:,.0f} changes told",
+        f"{share:.1%} of one core",
+        "limit 25 % of one core",
+        f"{share / 0.25:.2f} of the limit",
+    )
+
+
 MEASUREMENTS: dict[str, Callable[[Inputs], Iterator[Figure]]] = {
     "list": list_5000,
     "facts_5000": facts_5000,
     "start": start,
     "window": window,
+    "tail": tail,
+    "context": context,
+    "watching": watching,
 }
 
 
@@ -277,10 +341,10 @@ def timed(command: list[str], env: dict[str, str] | None = None) -> float:
     return took
 
 
-def probe_json(command: list[str]) -> dict[str, float]:
+def probe_json(command: list[str], env: dict[str, str] | None = None) -> dict[str, Any]:
     """Run a probe and return the figures it prints."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    figures: dict[str, float] = json.loads(done.stdout)
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, **(env or {})})
+    figures: dict[str, Any] = json.loads(done.stdout)
     return figures
 
 
