@@ -155,6 +155,12 @@ def what_to_install(stamp: str, key: str, wanted: Iterable[str]) -> tuple[bool, 
     return False, None if groups <= set(have) else sorted(groups | set(have))
 
 
+HAS_DIRECTORY = (
+    "from strandline.state.discovery import Environment, choose_directory, looks_like_state; "
+    "print(looks_like_state(choose_directory(None, Environment.of_process()).path))"
+)
+
+
 def same_directory(args: Sequence[str]) -> tuple[list[str], str | None]:
     """From arguments of `open`: those that say which directory is meant and when, and the picture's name."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -363,6 +369,10 @@ def run(args: Sequence[str]) -> int:
     if code:
         return code
     print(f"The picture of the window: {picture}", flush=True)
+    if not {"--state", "--sample"} & {part.partition("=")[0] for part in directory}:
+        # The window falls back on the sample; so does the table.
+        found = captured([strandline[0], "-c", HAS_DIRECTORY])[1]
+        directory += [] if "True" in found else ["--sample"]
     return call([*strandline, "sessions", *directory])
 
 
