@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Once with every right, to import what the other user may have no right to read; then as nobody.
-_AS_NOBODY = """
+AS_NOBODY = """
 import os, sys
 from strandline.cli.main import main
 kept = os.dup(1), os.dup(2)
@@ -37,24 +37,29 @@ sys.exit(main(sys.argv[1:]))
 
 def run(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the command over a directory, at the clock of the cases, in this process."""
-    given = [*words, "--state", str(state), "--now", str(NOON_MS)]
+    done = run_in_process([*words, "--state", str(state), "--now", str(NOON_MS)])
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_in_process(words: list[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run the command as it is, on a console that knows only ASCII."""
     out, err = io.BytesIO(), io.BytesIO()
     out_text = io.TextIOWrapper(out, "ascii", write_through=True)
     err_text = io.TextIOWrapper(err, "utf-8", "backslashreplace", write_through=True)
     with contextlib.redirect_stdout(out_text), contextlib.redirect_stderr(err_text):
         try:
-            code = main(given)
+            code = main(words)
         except SystemExit as end:
             code = int(str(end.code))
     out_text.detach()
     err_text.detach()
-    return subprocess.CompletedProcess(given, code, out.getvalue().decode(), err.getvalue().decode())
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def run_as_nobody(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a process that has no rights beyond those of any user."""
     return subprocess.run(
-        [sys.executable, "-c", _AS_NOBODY, *words, "--state", str(state), "--now", str(NOON_MS)],
+        [sys.executable, "-c", AS_NOBODY, *words, "--state", str(state), "--now", str(NOON_MS)],
         env=dict(os.environ),
         capture_output=True,
         text=True,

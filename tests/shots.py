@@ -187,10 +187,10 @@ def take(request: WindowRequest, deed: str) -> int:
         window.resize(width, height)
         QTimer.singleShot(60, lambda: save(capture, file, width, height))
 
-    Capture._save = prepared  # type: ignore[method-assign]
+    Capture._save = prepared
     # A directory that cannot be opened is a state to be looked at as well.
     failed = application.Session._failed
-    application.Session._failed = _patient(failed)  # type: ignore[method-assign]
+    application.Session._failed = _patient(failed)
     return run_window(request)
 
 

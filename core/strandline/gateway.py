@@ -78,7 +78,7 @@ class Gateway(Protocol):
 
         Raises:
             NothingMatched: no session has that key, or several stores hold it.
-            EnvironmentFault, DamagedData: store or transcript cannot be read.
+            EnvironmentFault, DamagedData: the store cannot be read; a transcript that cannot be is a finding.
         """
         ...
 

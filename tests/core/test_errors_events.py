@@ -79,7 +79,7 @@ def test_listener_that_leaves_is_forgotten() -> None:
         bus.publish(_Tick(revision=1))
         async for _event in leaving:
             break
-        await leaving.aclose()  # type: ignore[attr-defined]
+        await leaving.aclose()
         assert len(bus._queues) == 1
         bus.publish(Closed(revision=1))
         return [event async for event in staying]

@@ -28,7 +28,7 @@ def on_loop(qapp: Any) -> Callable[[Callable[[], Awaitable[None]]], None]:
 
     def run(work: Callable[[], Awaitable[None]]) -> None:
         with asyncio.Runner(loop_factory=lambda: WindowEventLoop(qapp)) as runner:
-            runner.run(work())  # type: ignore[arg-type]
+            runner.run(work())
 
     return run
 

@@ -126,7 +126,7 @@ def test_large_numbers_arrive_whole(model: SessionsModel) -> None:
     model.merge_facts([make_facts(bytes=size)])
     at_size, at_active = model.index(0, Column.SIZE), model.index(0, Column.ACTIVE)
     assert model.data(at_size) == "3.0 GB"
-    assert model.data(at_size, Qt.ItemDataRole.ToolTipRole).endswith("3,221,225,472 bytes")  # type: ignore[attr-defined]
+    assert model.data(at_size, Qt.ItemDataRole.ToolTipRole).endswith("3,221,225,472 bytes")
     assert model.data(at_size, SortRole) == size
     assert model.data(at_active, SortRole) == moment
     assert at_size.data(SortRole) == size  # through Qt and back

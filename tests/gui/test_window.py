@@ -101,7 +101,7 @@ class Pseudo(QTranslator):
         """Say that there is something here."""
         return False
 
-    def translate(self, _context: str, text: str, _disambiguation: str = "", _n: int = -1) -> str:  # type: ignore[override]
+    def translate(self, _context: str, text: str, _disambiguation: str = "", _n: int = -1) -> str:
         """Stretch a text."""
         return f"[!!{text}{'~' * round(len(text) * 0.4)}!!]"
 

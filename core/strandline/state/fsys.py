@@ -144,14 +144,10 @@ def read_range(path: Path, offset: int, length: int) -> bytes:
     """Read at most ``length`` bytes from ``offset``.
 
     Raises:
-        EnvironmentFault: missing, no permission, or a directory.
+        EnvironmentFault: missing, no permission, or no regular file.
     """
-    try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            return file.read(length)
-    except OSError as error:
-        raise EnvironmentFault.of(error, path, "read") from error
+    with BoundedFile(path) as file:
+        return file.read(offset, length)
 
 
 def _open_at_once(name: str, flags: int) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import subprocess
@@ -12,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from command_line import AS_NOBODY, run_in_process
 from state_tree import NOON_MS, let_others_pass, tree_hash, write_config, write_store
-from strandline.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,32 +20,13 @@ MINUTE = 60_000
 POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX permissions and users")
 
 
-# Once with every right, to import what the other user may have no right to read; then as nobody.
-_AS_NOBODY = """
-import os, sys
-from strandline.cli.main import main
-kept = os.dup(1), os.dup(2)
-nowhere = os.open(os.devnull, os.O_WRONLY)
-os.dup2(nowhere, 1)
-os.dup2(nowhere, 2)
-main(sys.argv[1:])
-os.dup2(kept[0], 1)
-os.dup2(kept[1], 2)
-if os.getuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
-sys.exit(main(sys.argv[1:]))
-"""
-
-
 def _command(
     state: Path, *words: str, variables: dict[str, str] | None = None, nobody: bool = False
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command; in a process of its own where variables are set or ``nobody`` takes root's rights away."""
     if variables is None and not nobody:
-        return _in_process([*words, "--state", str(state), "--now", str(NOON_MS)])
-    program = ["-c", _AS_NOBODY] if nobody else ["-m", "strandline.cli.main"]
+        return run_in_process([*words, "--state", str(state), "--now", str(NOON_MS)])
+    program = ["-c", AS_NOBODY] if nobody else ["-m", "strandline.cli.main"]
     return subprocess.run(
         [sys.executable, *program, *words, "--state", state, "--now", str(NOON_MS)],
         env={**os.environ, **(variables or {})},
@@ -55,20 +34,6 @@ def _command(
         timeout=60,
         check=False,
     )
-
-
-def _in_process(words: list[str]) -> subprocess.CompletedProcess[bytes]:
-    out, err = io.BytesIO(), io.BytesIO()
-    out_text = io.TextIOWrapper(out, "ascii", write_through=True)
-    err_text = io.TextIOWrapper(err, "utf-8", "backslashreplace", write_through=True)
-    with contextlib.redirect_stdout(out_text), contextlib.redirect_stderr(err_text):
-        try:
-            code = main(words)
-        except SystemExit as end:
-            code = int(str(end.code))
-    out_text.detach()
-    err_text.detach()
-    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def _json(state: Path, *words: str) -> Any:
@@ -207,7 +172,7 @@ def test_now_is_a_time_or_milliseconds(now: str, state: Path) -> None:
 @pytest.mark.parametrize("now", ["yesterday", "12:00", "-5", ""])
 def test_wrong_now_is_refused(now: str, tmp_path: Path) -> None:
     """Exit code 2 with an example."""
-    done = _in_process(["sessions", f"--now={now}", "--state", str(tmp_path)])
+    done = run_in_process(["sessions", f"--now={now}", "--state", str(tmp_path)])
     assert "is no time; write 2026-05-20T12:00:00Z" in _one_sentence(done, 2)
 
 

@@ -228,7 +228,7 @@ def test_rows_show_each_trouble_that_the_brief_of_the_sample_names(harbour: Path
 
 def test_checkpoints_are_what_their_rows_say(harbour: Path) -> None:
     """A checkpoint holds exactly the records from before its compaction."""
-    found = [item for row in rows(harbour).values() for item in row.get("compactionCheckpoints", ())]  # type: ignore[attr-defined]
+    found = [item for row in rows(harbour).values() for item in row.get("compactionCheckpoints", ())]
     assert len(found) == len(session_files(harbour, FileClass.CHECKPOINT)) >= 2
     for item in found:
         before = Path(item["preCompaction"]["sessionFile"])
@@ -242,7 +242,7 @@ def test_earlier_conversations_have_files_and_no_row(harbour: Path) -> None:
     """After a daily reset the old transcript stays: each key's family names the files that no row does."""
     loose = 0
     for key, row in rows(harbour).items():
-        *earlier, current = row.get("usageFamilySessionIds", [row.get("sessionId")])  # type: ignore[misc]
+        *earlier, current = row.get("usageFamilySessionIds", [row.get("sessionId")])
         assert current == row.get("sessionId")
         folder = harbour / "agents" / keys.agent_id_of(key) / "sessions"
         assert all(list(folder.glob(f"{one}.jsonl*")) for one in earlier)

@@ -287,7 +287,7 @@ def test_a_refusal_of_the_system_leads_to_polling(state: Path, monkeypatch: pyte
     """Where watches have run out it is polled; reason and interval are shown."""
 
     class Refused(EventSource):
-        def __init__(self, directories: object) -> None:  # noqa: ARG002
+        def __init__(self, directories: object) -> None:  # noqa: ARG002 - the shape of what it stands for
             raise SourceFailed("the system refuses to watch it (no space left)")
 
     async def scenario() -> None:
